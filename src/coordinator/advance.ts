@@ -63,7 +63,9 @@ async function openRun(term: Term, marker: Marker, listed: ListedMarker): Promis
   const isNew = nowMs - writtenMs < limits.newRunMs && marker.command === 0;
   const { sha256 } = submitted;
   checkNamed("spec", id, sha256, marker.spec);
-  const first = { ...firstTasks(marker, submitted.spec, nowMs), spec: sha256 };
+  // Of a recompute whose state was lost: it has a plan of its own.
+  const anew = marker.redo === "recompute" ? { origin: marker.generation, code: marker.code } : {};
+  const first = { ...firstTasks(marker, submitted.spec, nowMs), ...anew, spec: sha256 };
   const chain = await takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew });
   const state = chain.state();
   if (isFinal(state.phase)) {

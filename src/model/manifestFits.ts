@@ -1,3 +1,4 @@
+import { accepts } from "./identity.ts";
 import { limits } from "./limits.ts";
 import { indexesOf, joined, packsOf, rangesOfShard, shardsOf, sizeOf } from "./packs.ts";
 import type { Manifest } from "./run.ts";
@@ -46,13 +47,19 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
     if (theirs !== undefined && mine !== undefined && theirs !== mine)
       return `it comes from another ${document}`;
   }
+  if ((manifest.origin ?? 1) !== (state.origin ?? 1))
+    return `it comes from the plan of generation ${manifest.origin ?? 1}, the leader has ${state.origin ?? 1}`;
+  const other = manifest.code.find((one) => !accepts(state, one));
+  if (other !== undefined) return `it was computed by ${clip(other)} too`;
   const unknown = manifest.terms.find((one) => !hasLed(state, one));
   return unknown === undefined ? undefined : `term ${unknown.term} of ${unknown.holder} did not lead it`;
 }
 
-/** A full list of terms has lost the oldest ones, so any term may have led. */
-const hasLed = ({ terms }: State, { term, holder }: Manifest["terms"][number]): boolean =>
-  terms.some((one) => one.term === term && one.holder === holder) || terms.length >= limits.termsKept;
+/** A full list of terms has lost the oldest ones, so any term may have led. So may any before an earlier state was lost. */
+const hasLed = ({ terms, lost }: State, { term, holder }: Manifest["terms"][number]): boolean =>
+  terms.some((one) => one.term === term && one.holder === holder) ||
+  terms.length >= limits.termsKept ||
+  (lost === true && term < (terms[0]?.term ?? 0));
 
 /** The error of a run whose manifest differs. */
 export const manifestDiffers = (difference: string): { code: string; message: string } => ({

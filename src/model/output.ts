@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { type CallCounts, decodeCalls, encodeCalls } from "./calls.ts";
 import { decodeValue } from "./decode.ts";
+import { accepts, type WantedCode } from "./identity.ts";
 
 /**
  * Facts about a partial or node in its content type, which a list returns without a read:
- * `application/json; ms=812; attempt=1; calls=2.0.3.0.0.0; code=primes%401`.
+ * `application/json; ms=812; attempt=1; calls=2.0.3.0.0.0; plan=3f2a8b1c9d0e4a5b; code=primes%401`.
  */
 export interface OutputFacts {
   /** Time that a thread took. */
@@ -13,14 +14,34 @@ export interface OutputFacts {
   readonly attempt: number;
   /** Storage calls of the worker since its last report. */
   readonly calls: CallCounts;
+  /** The first digits of the SHA-256 of its plan; another plan has other packs under the same names. */
+  readonly plan?: string | undefined;
   /** Identity of the code that made it; a node's metadata has those of all its partials. */
   readonly code?: string | undefined;
 }
 
-export function outputContentType(base: string, { ms, attempt, calls, code }: OutputFacts): string {
-  const facts = `${base}; ms=${Math.round(ms)}; attempt=${attempt}; calls=${encodeCalls(calls)}`;
-  return code === undefined ? facts : `${facts}; code=${encodeURIComponent(code)}`;
+export function outputContentType(base: string, { ms, attempt, calls, plan, code }: OutputFacts): string {
+  const facts = [base, `ms=${Math.round(ms)}`, `attempt=${attempt}`, `calls=${encodeCalls(calls)}`];
+  if (plan !== undefined) facts.push(`plan=${plan}`);
+  if (code !== undefined) facts.push(`code=${encodeURIComponent(code)}`);
+  return facts.join("; ");
 }
+
+/** What a fold may hold: outputs of one plan, and of its code. */
+export interface WantedOutput extends WantedCode {
+  /** SHA-256 of the plan. */
+  readonly plan?: string | undefined;
+}
+
+/** A plan's hash as its outputs carry it: names of a million partials are listed again and again. */
+export const planTag = (sha256: string): string => sha256.slice(0, 16);
+
+/** Whether an output may be folded. One of an earlier version names no plan and counts as the plan's. */
+export const belongsTo = (
+  wanted: WantedOutput,
+  { plan, code }: Pick<OutputFacts, "plan" | "code">,
+): boolean =>
+  accepts(wanted, code) && (wanted.plan === undefined || plan === undefined || plan === planTag(wanted.plan));
 
 /** Parses the facts; absent or malformed ones count as nothing, since they are only statistics. */
 export function parseOutputFacts(contentType: string): OutputFacts {
@@ -32,10 +53,12 @@ export function parseOutputFacts(contentType: string): OutputFacts {
     return Number.isFinite(value) && value >= 0 ? value : 0;
   };
   const code = parameters.get("code");
+  const plan = parameters.get("plan");
   return {
     ms: number(parameters.get("ms")),
     attempt: number(parameters.get("attempt")),
     calls: decodeCalls(parameters.get("calls")),
+    ...(plan === undefined ? {} : { plan }),
     ...(code === undefined ? {} : { code: plain(code) }),
   };
 }

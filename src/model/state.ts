@@ -77,6 +77,8 @@ export const stateSchema = z.object({
   paused: z.boolean(),
   /** When the pause began, in storage's time. */
   pausedAtMs: ms.optional(),
+  /** An earlier state of this run was lost, so nobody knows all terms that led it. */
+  lost: z.boolean().optional(),
   /** Packs that are not done by now are given up, and the run finishes without them. */
   keep: z.boolean().optional(),
   /**

@@ -3,9 +3,9 @@ import { wireVersion } from "../model/decode.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import { isMixed } from "../model/identity.ts";
 import type { MessageOf } from "../model/message.ts";
-import { decodeFoldFacts } from "../model/output.ts";
+import { belongsTo, decodeFoldFacts, parseOutputFacts } from "../model/output.ts";
 import { joined, packsOf, type Range, rangesOfShard, sizeOf } from "../model/packs.ts";
-import { type Manifest, manifestSchema, type Plan } from "../model/run.ts";
+import { type Manifest, manifestSchema } from "../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { foldsPacksDirectly, nodeCounts, topLevel } from "../model/tree.ts";
 import { readDocument } from "../storage/callSteps.ts";
@@ -42,7 +42,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
   };
   const { parts, options, facts, hashes } = await foldBounded(ports, fold, top);
   const { folded, attempts, code } = facts;
-  const missing = await missingChunks(ports, plan, message, folded);
+  const missing = await missingChunks({ ports, plan, wanted }, message, folded);
   const task = { calculation, params, parts, folded, count: plan.chunks };
   const made = await ports.userCode.finish(task, options);
   const { extension } = made;
@@ -109,16 +109,12 @@ async function writeManifest(ports: WorkerPorts, manifest: Manifest): Promise<st
  * listed; of several generations of a node the highest is the one that was folded. Throws if the ranges do not add
  * up to what was folded: a list of gaps is right or there is no result.
  */
-async function missingChunks(
-  ports: WorkerPorts,
-  plan: Plan,
-  message: MessageOf<"finish">,
-  folded: number,
-): Promise<Range[]> {
+async function missingChunks(of: OutputsOf, message: MessageOf<"finish">, folded: number): Promise<Range[]> {
+  const { plan } = of;
   if (folded === plan.chunks) return [];
   const members = foldsPacksDirectly(plan)
     ? new Map([[0, message.members]])
-    : await membersOfShards(ports, plan, message.gen);
+    : await membersOfShards(of, message.gen);
   const shards = [...members].sort(([a], [b]) => a - b);
   const missing = joined(shards.flatMap(([shard, bits]) => rangesOfShard(plan, shard, bits, "missing")));
   const chunks = missing.reduce((sum, range) => sum + sizeOf(range), 0);
@@ -128,14 +124,14 @@ async function missingChunks(
 }
 
 async function membersOfShards(
-  ports: WorkerPorts,
-  plan: Plan,
+  { ports, plan, wanted }: OutputsOf,
   gen: number,
 ): Promise<Map<number, string | undefined>> {
   const members = new Map<number, string | undefined>();
   for (let generation = plan.origin ?? 1; generation <= gen; generation += 1) {
     const nodes = runBlobs(plan.run, plan.uid, plan.origin).nodesOf(generation, 1);
-    for await (const { name, metadata } of listOutputs(ports, nodes)) {
+    for await (const { name, metadata, contentType } of listOutputs(ports, nodes)) {
+      if (!belongsTo(wanted, parseOutputFacts(contentType))) continue;
       members.set(lastNumberOf(name), decodeFoldFacts(metadata, name).members);
     }
   }

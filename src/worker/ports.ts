@@ -1,9 +1,9 @@
 import type { CallCounts } from "../model/calls.ts";
 import { LeasefoldError } from "../model/errors.ts";
-import type { WantedCode } from "../model/identity.ts";
 import type { Log } from "../model/log.ts";
 import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
+import type { WantedOutput } from "../model/output.ts";
 import type { TreeLimits } from "../model/packs.ts";
 import { olderPlan, type Plan, type Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
@@ -113,7 +113,7 @@ export interface Attempt<Message extends WorkMessage = WorkMessage> {
   /** Time that user code has in this attempt, from when a thread takes it. */
   readonly limitMs: number;
   /** Whose outputs may be folded. */
-  readonly wanted: WantedCode;
+  readonly wanted: WantedOutput;
   /** Processes died with this work, so nothing else runs beside it. */
   readonly alone: boolean;
   /** Fires when the work is not wanted any more; its reason is a `DroppedError`. */

@@ -75,7 +75,8 @@ test("a fold of any other members does not fit", () => {
 });
 
 describe("a manifest does not fit", () => {
-  const { state, manifest } = finishing(100, 3, 10, [2]);
+  const { state: sealed, manifest } = finishing(100, 3, 10, [2]);
+  const state = { ...sealed, code: "sum@1" };
 
   test.each([
     ["folded", { folded: 98 }],
@@ -91,12 +92,22 @@ describe("a manifest does not fit", () => {
     ["blob", { blob: "r/u/001/1-1-else/result.json" }],
     ["term", { terms: [{ term: 3, holder: "stranger" }] }],
     ["term", { terms: [{ term: 4, holder: "a" }] }],
+    ["it comes from the plan of generation 2", { origin: 2 }],
+    ["it was computed by", { code: ["sum@1", "sum@2"] }],
   ] satisfies readonly (readonly [string, Partial<Manifest>])[])(
     "and the difference names %s where it is other than the leader's",
     (field, change) => {
-      expect(differenceFrom(state, { ...manifest, ...change })).toMatch(new RegExp(`^${field} `));
+      expect(differenceFrom(state, { ...manifest, ...change })).toMatch(new RegExp(`^${field}[, ]`));
     },
   );
+
+  test("but for terms before an earlier state was lost, and code that a retry mixes", () => {
+    const earlier = { ...manifest, terms: [{ term: 1, holder: "b" }, ...manifest.terms] };
+    expect(differenceFrom(state, earlier)).toBe("term 1 of b did not lead it");
+    expect(differenceFrom({ ...state, lost: true }, earlier)).toBeUndefined();
+    const mixed = { ...manifest, code: ["sum@1", "sum@2"] };
+    expect(differenceFrom({ ...state, mix: ["sum@2"] }, mixed)).toBeUndefined();
+  });
 
   test("while a shard is open, or before there is a plan", () => {
     const { 3: _open, ...sealed } = state.sealed;

@@ -9,6 +9,7 @@ import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
 import { judgeInFlight } from "./inFlight.ts";
 import { trackRate } from "./pace.ts";
 import { trackRefused } from "./refused.ts";
+import { beginTurn } from "./restart.ts";
 import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
 
 /**
@@ -19,7 +20,7 @@ export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt):
   const draft = newDraft(state, notes, at);
   notes.lostInMs = Number.POSITIVE_INFINITY;
   // A plan that this poll has found makes something that can be kept.
-  trackPlan(draft, seen);
+  if (trackPlan(draft, seen) === "older") beginTurn(draft.state);
   takeCommand(draft, seen);
   keepDeadline(draft, seen);
   trackParts(draft, seen);

@@ -8,9 +8,8 @@ import {
   setBit,
 } from "../../model/bitmap.ts";
 import { addCalls, decodeCalls } from "../../model/calls.ts";
-import { accepts } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
-import { parseOutputFacts } from "../../model/output.ts";
+import { belongsTo, parseOutputFacts } from "../../model/output.ts";
 import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
 import { olderPlan } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
@@ -19,15 +18,21 @@ import { checkNamed } from "../../model/storedSpec.ts";
 import type { Seen } from "../poll/seen.ts";
 import { type Draft, layoutOf, nodeIn } from "./draft.ts";
 
-/** Takes over the plan once a worker has written it: from here the run computes. */
-export function trackPlan(draft: Draft, { plan, planHash }: Pick<Seen, "plan" | "planHash">): void {
+/**
+ * Takes over the plan once a worker has written it: from here the run computes. `older`: the plan is older than the state, so
+ * an earlier state was lost, whose leaders may have had any pack computed; what is there has to be counted first.
+ */
+export function trackPlan(
+  draft: Draft,
+  { plan, planHash, planMs = Number.POSITIVE_INFINITY }: Pick<Seen, "plan" | "planHash" | "planMs">,
+): "older" | undefined {
   const { state } = draft;
-  if (plan === undefined) return;
+  if (plan === undefined) return undefined;
   const { chunks, packSize, shardSize, fanIn, packMs, fold, code } = plan;
   if (fold === undefined) draft.ending = { phase: "failed", error: olderPlan(state.run) };
   // A leader of an earlier version has written the state and dropped what it did not know.
   else if (state.layout !== undefined) state.layout.fold = fold;
-  if (fold === undefined || state.phase !== "planning") return;
+  if (fold === undefined || state.phase !== "planning") return undefined;
   if (plan.spec !== undefined) checkNamed("spec", state.run, plan.spec, state.spec);
   state.plan = planHash;
   state.code = code;
@@ -36,11 +41,15 @@ export function trackPlan(draft: Draft, { plan, planHash }: Pick<Seen, "plan" | 
   state.calls = addCalls(state.calls, decodeCalls(plan.calls));
   delete state.tasks["plan"];
   draft.decided = true;
+  if (planMs >= state.createdMs) return undefined;
+  state.lost = true;
+  state.doubtUpTo = packsOf(state.layout);
+  return "older";
 }
 
 /**
  * Marks listed partials in the bitmaps of their open shards. Success beats an earlier failure. A shard to be
- * recounted takes exactly what its list holds. A partial of other code counts as missing.
+ * recounted takes exactly what its list holds. A partial of another plan or of other code counts as missing.
  */
 export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" | "shards">): void {
   const { state } = draft;
@@ -58,7 +67,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
       // Each poll lists all partials of the shard again, so most of them are known.
       if (index < packs.from || index >= packs.to || hasBit(done, index - packs.from)) continue;
       const facts = parseOutputFacts(contentType);
-      if (!accepts(state, facts.code)) continue;
+      if (!belongsTo(state, facts)) continue;
       setBit(done, index - packs.from);
       clearBit(failed, index - packs.from);
       delete state.again[index];
@@ -82,7 +91,7 @@ export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
     const node = nodeIn(state, level, index);
     if (node === undefined || node.node || node.gen !== state.generation) continue;
     const facts = parseOutputFacts(contentType);
-    if (!accepts(state, facts.code)) continue;
+    if (!belongsTo(state, facts)) continue;
     node.node = true;
     state.taskMsMax["combine"] = Math.max(state.taskMsMax["combine"] ?? 0, facts.ms);
     state.calls = addCalls(state.calls, facts.calls);

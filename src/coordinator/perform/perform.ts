@@ -29,6 +29,11 @@ export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "wri
   const before = chain.state();
   await writeRecords(term, draft);
   await sendTasks(run, before);
+  noteHandedOut(draft);
+  // A later leader doubts so many packs after the recorded cursor. Where gaps are far apart, sends go beyond them.
+  const beyond = Math.max(before.cursor + limits.sendsPerWriteMax, before.doubtUpTo);
+  if (draft.packs.some(({ pack }) => pack >= beyond) && (await writeState(run, run.working)) === "adopted")
+    return "adopted";
   await sendPacks(term, draft);
   logSends(term, draft);
   const next: State = { ...draft.state, tasks: withSent(draft.state, notes), updatedMs: nowMs };
@@ -97,6 +102,11 @@ const withSent = (state: State, { tasksSent }: RunNotes): State["tasks"] =>
 const newlySent = (before: State, next: State): boolean =>
   Object.entries(next.tasks).some(([name, task]) => task.sent === true && before.tasks[name]?.sent !== true);
 
+function noteHandedOut({ state: { turn }, packs, notes }: Draft): void {
+  const before = notes.handedOut?.turn === turn ? notes.handedOut.upTo : 0;
+  notes.handedOut = { turn, upTo: Math.max(before, ...packs.map(({ pack }) => pack + 1)) };
+}
+
 /** Sends what was not sent yet, and notes each one: if another one fails, these are not sent twice. */
 async function sendPacks(term: Term, { state, packs, notes }: Draft): Promise<void> {
   const { unwritten } = notes;
@@ -111,9 +121,6 @@ async function sendPacks(term: Term, { state, packs, notes }: Draft): Promise<vo
   const atOnce = Math.ceil(packsSentAtOnce / Math.max(1, ...sends.map((one) => one.packs.length)));
   // Packs that take long are not worth a second copy.
   const hedged = packMsOf(state) <= limits.shortPackMs;
-  const { turn } = state;
-  const before = notes.handedOut?.turn === turn ? notes.handedOut.upTo : 0;
-  notes.handedOut = { turn, upTo: Math.max(before, ...packs.map(({ pack }) => pack + 1)) };
   await sendAll(term, sends, {
     ...{ atOnce, hedged },
     onSent: (sent) => sent.packs.forEach((one) => void unwritten.add(sendKey(state, one))),

@@ -75,6 +75,7 @@ export async function poll(
     unlisted: wanted.groups.length > 0 && groups.length === 0,
     plan: plan?.value,
     planHash: plan?.sha256,
+    planMs: plan?.lastModifiedMs,
     manifest,
   };
 }

@@ -15,8 +15,9 @@ export interface Seen {
   readonly spec: Spec;
   readonly marker: Marker;
   readonly plan?: Plan | undefined;
-  /** SHA-256 of the plan's bytes. */
+  /** SHA-256 of the plan's bytes, and when they were written, storage's time. */
   readonly planHash?: string | undefined;
+  readonly planMs?: number | undefined;
   /** Partials listed, of the shards that were listed. */
   readonly parts: readonly SeenOutput[];
   /** Shards of which every partial there was is in `parts`. */
@@ -68,8 +69,8 @@ export function wantedOf(state: State, notes: RunNotes, { localMs }: DecideTime)
   const computing = state.phase === "computing" && layout !== undefined;
   const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
   return {
-    // A layout without a rule may be that of an earlier version.
-    plan: layout === undefined ? "plan" in state.tasks : layout.fold === undefined,
+    // A layout without a rule may be that of an earlier version. A plan may be there though nobody asked for it, see `trackPlan`.
+    plan: layout?.fold === undefined,
     groups: computing ? groupsOf(shardsToList(state, layout), layout.shardSize) : [],
     nodes: computing
       ? nodesToPoll(state, layout, notes.wantsNodes ? Number.POSITIVE_INFINITY : localMs - notes.nodesMs)

@@ -1,6 +1,5 @@
-import { accepts } from "../../model/identity.ts";
 import type { WorkMessage } from "../../model/message.ts";
-import { parseOutputFacts } from "../../model/output.ts";
+import { belongsTo, parseOutputFacts } from "../../model/output.ts";
 import { resultBlobs, runBlobs } from "../../model/runBlobs.ts";
 import type { WorkerPorts } from "../ports.ts";
 
@@ -11,8 +10,8 @@ export async function outputThere(ports: WorkerPorts, message: WorkMessage): Pro
   const at = runBlobs(run, uid, origin);
   const isThere = async (container: string, name: string): Promise<boolean> => {
     const found = await ports.storage.blobs.head(container, name);
-    // An output of other code counts as missing: whoever has the right code replaces it.
-    return found.kind === "found" && accepts(message, parseOutputFacts(found.properties.contentType).code);
+    // An output of another plan or of other code counts as missing, and is replaced.
+    return found.kind === "found" && belongsTo(message, parseOutputFacts(found.properties.contentType));
   };
   const isFinished = () => isThere(results, resultBlobs(run, uid).manifest(gen));
   switch (message.kind) {

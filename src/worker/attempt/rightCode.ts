@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import { LeasefoldError } from "../../model/errors.ts";
-import { identityHere, shownIdentity, type WantedCode } from "../../model/identity.ts";
+import { identityHere, shownIdentity } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import type { WorkMessage } from "../../model/message.ts";
+import type { WantedOutput } from "../../model/output.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { createOrReplace } from "../../storage/callSteps.ts";
 import type { WorkerPorts } from "../ports.ts";
@@ -23,18 +24,19 @@ export class OtherCodeError extends LeasefoldError {
 }
 
 /**
- * The code that a message's work belongs to: what the message says, or else what its plan recorded. Throws
+ * The plan and the code that a message's work belongs to: what the message says, or else what its plan recorded. Throws
  * `OtherCodeError` where this process has other code. `verify` may compute a pack by any code that its result mixes.
  */
-export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promise<WantedCode> {
+export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promise<WantedOutput> {
   const { kind, mix } = message;
   const { calculation } = await ports.documents.spec(message);
-  const code = message.code ?? (kind === "plan" ? undefined : (await ports.documents.plan(message)).code);
+  const plan = kind === "plan" ? undefined : await ports.documents.plan(message);
+  const code = message.code ?? plan?.code;
   const own = identityHere(ports, calculation);
   const fits = code === undefined ? own !== undefined : own === code;
   const mixed = kind === "verify" && own !== undefined && mix?.includes(own);
   if (!fits && !mixed) throw new OtherCodeError(code ?? calculation, own);
-  return { code, mix };
+  return { code, mix, plan: plan?.sha256 };
 }
 
 const notesKept = 256;

@@ -3,7 +3,7 @@ import pMap from "p-map";
 import type { CoveringPart } from "../../calculations/foldParts.ts";
 import { limits } from "../../model/limits.ts";
 import type { MessageOf } from "../../model/message.ts";
-import type { FoldFacts } from "../../model/output.ts";
+import { type FoldFacts, planTag } from "../../model/output.ts";
 import { resultBlobs } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { StorageLostError, type WorkerPorts } from "../ports.ts";
@@ -95,17 +95,24 @@ async function readOne(ports: WorkerPorts, blob: ListedBlob): Promise<Uint8Array
 
 /**
  * Stores the SHA-256 of every folded pack of a shard, 32 bytes each in index order, so that a result can be verified
- * after clean-up. If some packs are not folded, the metadata say which ones are.
+ * after clean-up. If some packs are not folded, the metadata say which ones are. Those of another plan, which was lost,
+ * are replaced.
  */
 export async function writeHashes(
   ports: WorkerPorts,
-  { run, uid, gen, members }: Pick<MessageOf<"combine" | "finish">, "run" | "uid" | "gen" | "members">,
+  { run, uid, gen, members, plan }: MessageOf<"combine" | "finish">,
   shard: number,
   hashes: readonly Uint8Array[],
 ): Promise<void> {
-  const name = resultBlobs(run, uid).hashes(gen, shard);
-  await ports.storage.blobs.create(ports.names.results, name, Buffer.concat(hashes), {
-    contentType: "application/octet-stream",
-    metadata: members === undefined ? {} : { members },
-  });
+  const { blobs } = ports.storage;
+  const at = [ports.names.results, resultBlobs(run, uid).hashes(gen, shard)] as const;
+  const tag = plan && planTag(plan);
+  const metadata = { ...(members && { members }), ...(tag && { plan: tag }) };
+  const write = { contentType: "application/octet-stream", metadata };
+  const body = Buffer.concat(hashes);
+  if ((await blobs.create(...at, body, write)).kind === "created" || tag === undefined) return;
+  const there = await blobs.head(...at);
+  if (there.kind === "missing") return;
+  const { etag, metadata: before } = there.properties;
+  if ((before["plan"] ?? tag) !== tag) await blobs.replace(...at, body, { ...write, ifMatch: etag });
 }

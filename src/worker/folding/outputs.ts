@@ -1,13 +1,16 @@
 import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
 import { CalculationError } from "../../model/errors.ts";
-import { accepts, type WantedCode } from "../../model/identity.ts";
+import { accepts } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import {
+  belongsTo,
   decodeFoldFacts,
   type FoldFacts,
   type OutputFacts,
   outputContentType,
   parseOutputFacts,
+  planTag,
+  type WantedOutput,
 } from "../../model/output.ts";
 import { chunksOfPack, indexesOf, type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
 import type { Plan } from "../../model/run.ts";
@@ -19,11 +22,11 @@ import { MalformedWorkError, StorageLostError, type WorkerPorts } from "../ports
 
 /** The outputs of a run, partials and nodes: what a message says to fold, what is there, and how one is written. */
 
-/** The run whose outputs are asked for, and the code that they must be of; those of other code count as missing. */
+/** The run whose outputs are asked for, and what they must be of; those of another plan or other code count as missing. */
 export interface OutputsOf {
   readonly ports: WorkerPorts;
   readonly plan: Plan;
-  readonly wanted: WantedCode;
+  readonly wanted: WantedOutput;
 }
 
 /** A partial or node as a list with metadata shows it: a small one with its bytes, each with its facts. */
@@ -94,8 +97,9 @@ export async function findPacks({ ports, plan, wanted }: OutputsOf, shard: numbe
   for await (const blob of listOutputs(ports, runBlobs(plan.run, plan.uid, plan.origin).partsOf(shard))) {
     const pack = lastNumberOf(blob.name);
     if (!(pack >= from && pack < to)) continue;
-    const { attempt, code } = parseOutputFacts(blob.contentType);
-    if (!accepts(wanted, code)) continue;
+    const output = parseOutputFacts(blob.contentType);
+    if (!belongsTo(wanted, output)) continue;
+    const { attempt, code } = output;
     const folded = sizeOf(chunksOfPack(plan, pack));
     const facts = { folded, attempts: attempt, code: code === undefined ? [] : [code] };
     found.set(pack, { blob, cover: coverOfPack(plan, pack), facts });
@@ -105,7 +109,7 @@ export async function findPacks({ ports, plan, wanted }: OutputsOf, shard: numbe
 
 /** The nodes of a level that are there, by index; `generations` says which ones are wanted, in ascending order. */
 export async function findNodes(
-  { ports, plan, wanted: code }: OutputsOf,
+  { ports, plan, wanted: of }: OutputsOf,
   level: number,
   generations: ReadonlyMap<number, number>,
 ): Promise<Found> {
@@ -117,10 +121,11 @@ export async function findNodes(
     const prefix = commonStart(at.node(generation, level, first), at.node(generation, level, last));
     for await (const blob of listOutputs(ports, prefix)) {
       const index = lastNumberOf(blob.name);
-      if (generations.get(index) !== generation) continue;
+      if (generations.get(index) !== generation || !belongsTo(of, parseOutputFacts(blob.contentType)))
+        continue;
       const facts = decodeFoldFacts(blob.metadata, blob.name);
       const cover = coverOfNode(plan, level, index);
-      if (facts.code.every((one) => accepts(code, one))) found.set(index, { blob, cover, facts });
+      if (facts.code.every((one) => accepts(of, one))) found.set(index, { blob, cover, facts });
     }
   }
   return found;
@@ -140,21 +145,21 @@ function commonStart(a: string, b: string): string {
   return a.slice(0, length);
 }
 
-export interface Output extends Omit<OutputFacts, "calls"> {
+export interface Output extends Omit<OutputFacts, "calls" | "plan"> {
   readonly bytes: Uint8Array;
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /**
- * Writes one partial or node, create-only. A small one also rides in the metadata, which a list returns. One of other
- * code that is there counts as missing for every fold, and is replaced. Each span of it keeps the limit of a partial; they
+ * Writes one partial or node, create-only. A small one also rides in the metadata, which a list returns. One of another
+ * plan or of other code that is there counts as missing for every fold, and is replaced. Each span of it keeps the limit of a partial; they
  * must fit into one fold together.
  */
 export async function writeOutput(
   ports: WorkerPorts,
   name: string,
   { bytes, metadata, ...facts }: Output,
-  wanted: WantedCode,
+  wanted: WantedOutput,
 ): Promise<"created" | "existed" | "replaced"> {
   const { foldBytesMax } = limits;
   if (bytes.length > foldBytesMax) {
@@ -166,19 +171,22 @@ export async function writeOutput(
   const data: Record<string, string> =
     inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};
   const write = {
-    contentType: outputContentType("application/octet-stream", { ...facts, calls: ports.takeCalls() }),
+    contentType: outputContentType("application/octet-stream", {
+      ...{ ...facts, calls: ports.takeCalls() },
+      plan: wanted.plan && planTag(wanted.plan),
+    }),
     metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },
   };
   const { blobs } = ports.storage;
   const { runs } = ports.names;
   return persist(ports, async () => {
     const created = await blobs.create(runs, name, bytes, write);
-    if (created.kind === "created" || wanted.code === undefined) return created.kind;
+    if (created.kind === "created") return created.kind;
     const there = await blobs.head(runs, name);
     // It was there a moment ago: the run is being deleted, and its marker tells the attempt so.
     if (there.kind === "missing") return "existed";
     const { contentType, etag } = there.properties;
-    if (accepts(wanted, parseOutputFacts(contentType).code)) return "existed";
+    if (belongsTo(wanted, parseOutputFacts(contentType))) return "existed";
     const replaced = await blobs.replace(runs, name, bytes, { ...write, ifMatch: etag });
     return replaced.kind === "replaced" ? "replaced" : "existed";
   });

@@ -13,21 +13,31 @@ import type { Stage } from "./stage.ts";
 const belongings = ["marker", "spec", "plan", "state", "partial", "node"] as const;
 type Belonging = (typeof belongings)[number];
 
+/** A blob of a run is deleted by hand. */
+export function loseBlob(
+  { engine, judge }: Pick<Stage, "engine" | "judge">,
+  run: RunRecord | undefined,
+  container: string,
+  name: string,
+): void {
+  if (run !== undefined) run.lostByHand = true;
+  engine.storage.operator.deleteBlob(container, name);
+  judge.ledger.apply({ kind: "removed", container, name });
+}
+
 /** Deletes this of the run, one of them where there are several. False where there is none. */
 export function deleteByHand(
-  { engine, judge, world }: Stage,
+  stage: Stage,
   run: RunRecord,
   what: Belonging,
-  draw = () => world.random.number(),
+  draw = () => stage.world.random.number(),
 ): boolean {
   const [container, fits] = homeOf(run, what);
-  const there = engine.storage.operator.blobNames(container).filter(fits);
+  const there = stage.engine.storage.operator.blobNames(container).filter(fits);
   const name = there[Math.floor(draw() * there.length)];
   if (name === undefined) return false;
-  run.lostByHand = true;
-  engine.storage.operator.deleteBlob(container, name);
-  world.tell("operator", `deletes the ${what}`, { [container]: name });
-  judge.ledger.apply({ kind: "removed", container, name });
+  stage.world.tell("operator", `deletes the ${what}`, { [container]: name });
+  loseBlob(stage, run, container, name);
   return true;
 }
 

@@ -5,6 +5,7 @@ import { InputError } from "../../../src/model/errors.ts";
 import { isFinal, type Phase } from "../../../src/model/state.ts";
 import { requestOf, type SubmitRequest } from "../../support/engineWorld.ts";
 import { placeOf, type RunRecord } from "./checks/ledger.ts";
+import { loseBlob } from "./losses.ts";
 import { quiet } from "./quiet.ts";
 import { type SimulationResult, type Stage, type StageOptions, stage } from "./stage.ts";
 
@@ -76,12 +77,9 @@ export function scriptOn(on: Stage): Script {
       await world.finish(command(engine.client, id, asked));
     },
     lose(container: string, name: string) {
-      engine.storage.operator.deleteBlob(container, name);
       const place = placeOf(container, name);
-      const lost =
-        "uid" in place ? judge.ledger.record(place.id, place.uid) : "id" in place ? run(place.id) : undefined;
-      if (lost !== undefined) lost.lostByHand = true;
-      judge.ledger.apply({ kind: "removed", container, name });
+      const of = "uid" in place ? judge.ledger.record(place.id, place.uid) : undefined;
+      loseBlob(on, of ?? ("id" in place ? run(place.id) : undefined), container, name);
     },
     untilEnded: (generation = 1, id = "r") =>
       until(`generation ${generation} of ${id} ends`, () => {

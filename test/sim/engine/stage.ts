@@ -163,8 +163,9 @@ export function stage(options: StageOptions): Stage {
     result() {
       for (const { event, fields } of engine.log) {
         const skipped = event === "run-skipped" && fields["code"] === "unexpected";
-        // A poison handler tells of storage that is away by this event, and puts its message back.
-        const unexpected = event === "unexpected" && fields["where"] !== "poison";
+        // A poison handler and the expiry tell of storage that is away by this event, and try again.
+        const away = fields["where"] === "poison" || fields["where"] === "expiry";
+        const unexpected = event === "unexpected" && !away;
         if (skipped || unexpected) seen.report("nothing unexpected", JSON.stringify(fields));
       }
       return { violations: seen.violations, figures: figuresOf(seen.ledger), digest: seen.digest() };

@@ -27,9 +27,10 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     return complete ? undefined : "its run has no complete result";
   }
 
-  /** An attempt takes back its own result that no manifest names; a manifest that names it later is another checker's. */
+  /** An attempt takes back its own result that no manifest names, and a client its answers; a manifest that names it later is another checker's. */
   function isUnnamedResult({ kind, rest }: Place & { readonly rest: string }, run: RunRecord): boolean {
-    const isResult = kind === "result" && /^(\d+\/[^/]+\/result|answers\/[^/]+)\.\w+$/.test(rest);
+    const isResult =
+      kind === "result" && /^(\d+\/[^/]+\/result\.\w+|answers\/[^/]+(\.\w+|\/\d+))$/.test(rest);
     return isResult && ![...run.manifests.values()].some(({ blob }) => blob.endsWith(`/${rest}`));
   }
 

@@ -1,18 +1,29 @@
+import { parseOutputFacts, planTag } from "../../../../src/model/output.ts";
+import { documentHash } from "../../../../src/model/storedSpec.ts";
 import type { Check, Scene } from "./judge.ts";
 import { codeOf, numberAtEnd, parsed, placeOf, type RunRecord, underPlan } from "./ledger.ts";
 
 /**
- * Whatever is written create-only keeps its first bytes; of a run's blobs only the state is ever replaced, and a partial
- * of other code than the plan's by one of the right code.
+ * Whatever is written create-only keeps its first bytes; of a run's blobs only the state is ever replaced, and an output
+ * of another plan, or of other code than the plan's, by one of the right plan and code.
  */
-export const firstWriterWins =
-  ({ ledger, report }: Scene): Check =>
-  (effect) => {
+export function firstWriterWins({ ledger, report }: Scene): Check {
+  /** The plan of each output, as it says; and of each run, as it is. */
+  const planOf = new Map<string, string | undefined>();
+  const plans = new Map<string, string>();
+  return (effect) => {
+    if (effect.kind === "sent" || effect.kind === "removed") return;
+    const place = placeOf(effect.container, effect.name);
+    if (place.kind === "run" && underPlan(place.rest).rest === "plan.json")
+      plans.set(place.uid, planTag(documentHash(effect.body)));
+    const before = planOf.get(effect.name);
+    const after = effect.metadata["plan"] ?? parseOutputFacts(effect.contentType).plan;
+    planOf.set(effect.name, after);
     if (effect.kind === "created" && ledger.isThere(effect.container, effect.name)) {
       report("the first writer wins", `${effect.name} was written over`);
     }
     if (effect.kind !== "replaced") return;
-    const place = placeOf(effect.container, effect.name);
+    if ("uid" in place && before !== undefined && before !== after && after === plans.get(place.uid)) return;
     // Notes of attempts tell of the latest, and nothing is folded or judged by their bytes.
     if (place.kind === "run" && /\.(begun|tried)$|^failed\/code\./.test(place.rest)) return;
     if (place.kind === "run" && isCured(ledger.record(place.id, place.uid), place.rest, effect.contentType))
@@ -21,6 +32,7 @@ export const firstWriterWins =
       report("the first writer wins", `${effect.name} was replaced`);
     }
   };
+}
 
 /** A partial that no fold takes gives way to one of the plan's code. */
 function isCured(run: RunRecord, at: string, contentType: string): boolean {

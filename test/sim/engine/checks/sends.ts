@@ -1,3 +1,4 @@
+import { limits } from "../../../../src/model/limits.ts";
 import type { WorkMessage } from "../../../../src/model/message.ts";
 import { workName } from "../../../../src/model/runBlobs.ts";
 import { isFinal, type State } from "../../../../src/model/state.ts";
@@ -5,7 +6,10 @@ import { outcomes } from "./counts.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf } from "./ledger.ts";
 
-/** Packs are sent first and recorded after; plan, combine and finish the other way round, from a confirmed state. */
+/**
+ * Packs are sent first and recorded after, none beyond those that the next leader would doubt; plan, combine and finish the other way round,
+ * from a confirmed state.
+ */
 export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
   /** Packs put, by uid, generation and turn. */
   const packs = new Map<string, Set<number>>();
@@ -17,6 +21,14 @@ export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
     const key = `${message.uid} ${message.gen} ${message.turn}`;
     const known = packs.get(key) ?? new Set();
     packs.set(key, known.add(message.pack));
+    const { state } = ledger.record(message.run, message.uid);
+    if (state?.generation !== message.gen || state.turn !== message.turn) return;
+    const doubted = Math.max(state.cursor + limits.sendsPerWriteMax, state.doubtUpTo);
+    if (message.pack >= doubted)
+      report(
+        "recorded what was sent",
+        `pack ${message.pack} of ${message.run} is sent, a later leader doubts ${doubted}`,
+      );
   }
 
   function onTask(name: string, message: WorkMessage): void {

@@ -10,17 +10,26 @@ const foreign = "a partial of other code counts as missing, and one of the right
 
 const leaderTakesAny = edit(
   "coordinator/decide/track.ts",
-  "contentType);\n      if (!accepts(state, facts.code)) continue;",
+  "contentType);\n      if (!belongsTo(state, facts)) continue;",
   "contentType);",
 );
 const foldTakesAny = edit(
   "worker/folding/outputs.ts",
-  "if (!accepts(wanted, code)) continue;",
+  "if (!belongsTo(wanted, output)) continue;",
   "if (wanted === undefined) continue;",
 );
 
 /** Which code computes, what is folded together, and what a run says that waits for its code. */
 export const changedCodeRules: readonly Mutant[] = [
+  {
+    without: "the plan of an output",
+    rule: 5,
+    killedBy: "fails only for a reason",
+    cases: [
+      "plan, state and queues are lost and partials remain, and the new plan of other packs folds none of them",
+    ],
+    edits: edit("model/output.ts", "(wanted.plan === undefined ||", "(wanted.plan !== null ||"),
+  },
   {
     without: "the worker's own identity against that of its work",
     rule: 11,
@@ -53,7 +62,7 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [foreign],
     edits: edit(
       "worker/folding/outputs.ts",
-      "if (accepts(wanted, parseOutputFacts(contentType).code))",
+      "if (belongsTo(wanted, parseOutputFacts(contentType)))",
       'if (contentType !== "")',
     ),
   },

@@ -102,9 +102,30 @@ export const rules14to25: readonly Mutant[] = [
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
     edits: edit(
       "coordinator/decide/decide.ts",
-      "  trackPlan(draft, seen);\n  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n",
-      "  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n  trackPlan(draft, seen);\n",
+      '  if (trackPlan(draft, seen) === "older") beginTurn(draft.state);\n  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n',
+      '  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n  if (trackPlan(draft, seen) === "older") beginTurn(draft.state);\n',
     ),
+  },
+  {
+    without: "a record before sends that the next leader would not doubt",
+    rule: 20,
+    killedBy: "recorded what was sent",
+    cases: ["a retry of a run with few gaps, far apart"],
+    edits: edit("coordinator/perform/perform.ts", "({ pack }) => pack >= beyond)", "({ pack }) => pack < 0)"),
+  },
+  {
+    without: "counting what is there where the state was lost",
+    rule: 22,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: ["a state that was deleted by hand before a cancel that keeps what is done"],
+    edits: edit("coordinator/decide/track.ts", "if (planMs >= state.createdMs)", "if (planMs >= 0)"),
+  },
+  {
+    without: "terms from before a state was lost",
+    rule: 9,
+    killedBy: "the scenario's own end",
+    cases: ["a state that was deleted by hand while its run finished costs it no result"],
+    edits: edit("model/manifestFits.ts", "lost === true &&", "lost === false &&"),
   },
   {
     without: "rest for a paused run",

@@ -212,7 +212,7 @@ export const rules1to6: readonly Mutant[] = [
     without: "combining anew above what was mended",
     rule: 6,
     killedBy: "fails only for a reason",
-    cases: [{ who: "worker", call: 2, fate: "dies before" }],
+    cases: ["a retry that fails again keeps what it computed, and the third generation completes"],
     edits: edit("coordinator/decide/restart.ts", "if (indexesOf(children).every(isKept))", "if (level > 0)"),
   },
 ];

@@ -64,7 +64,8 @@ export const forgeries: Readonly<Record<string, Scenario>> = {
     }),
 
   "a forged combine with other members ends in a failure, and a retry folds all of them": () =>
-    play({ seed: 42, tree: deepTree, chunkMs: () => 400 }, async (script) => {
+    // The shard is not whole when the message comes.
+    play({ seed: 42, tree: deepTree, chunkMs: (chunk) => (chunk === 1 ? 3_000 : 400) }, async (script) => {
       await startRun(script);
       await forge(script, { kind: "combine", level: 1, index: 0 });
       await script.untilEnded();

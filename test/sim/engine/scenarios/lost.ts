@@ -1,7 +1,8 @@
+import { verify } from "../../../../src/client/questions/verify.ts";
 import { readSpec } from "../../../../src/client/runDocuments.ts";
 import { status } from "../../../../src/client/status.ts";
 import { LeasefoldError } from "../../../../src/model/errors.ts";
-import { specBlob } from "../../../../src/model/runBlobs.ts";
+import { runBlobs, specBlob } from "../../../../src/model/runBlobs.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
@@ -20,6 +21,11 @@ async function recomputing(script: Script) {
   const run = script.run();
   if (run === undefined) throw new Error("there is no run");
   return { leader, run };
+}
+
+function loseState(script: Script): void {
+  const { id = "", uid = "" } = script.run() ?? {};
+  script.lose(names.runs, runBlobs(id, uid).state);
 }
 
 async function statusCode(script: Script): Promise<string> {
@@ -124,6 +130,72 @@ export const lost: Readonly<Record<string, Scenario>> = {
       script.mustBe("complete", 2);
       const again = run()?.sent.filter(({ message }) => message.kind === "compute" && message.gen === 2);
       script.must(again?.length === 0, "no pack is computed again");
+    }),
+
+  "plan, state and queues are lost and partials remain, and the new plan of other packs folds none of them":
+    async () => {
+      let paceMs = 400;
+      return play({ seed: 78, tree: deepTree, chunkMs: () => paceMs }, async (script) => {
+        const { run, engine, must } = script;
+        const leader = script.start(leaderOnly);
+        script.start(workerOnly);
+        await script.submit({ id: "r", chunks: 200 });
+        const nodes = () => [...(run()?.blobs.keys() ?? [])].filter((name) => name.includes("/nodes/001/2/"));
+        await script.until("some packs are combined", () => nodes().length >= 3);
+        const before = run()?.plan?.packSize ?? 0;
+        leader.kill();
+        // A failover: what was written last had not been copied yet.
+        for (const name of [...(run()?.blobs.keys() ?? [])])
+          if (/\/(plan|state)\.json$/.test(name)) script.lose(names.runs, name.slice(names.runs.length + 1));
+        for (const queue of [names.packs, names.urgent]) {
+          engine.storage.operator.deleteQueue(queue);
+          await engine.storage.queues.ensureQueue(queue);
+        }
+        paceMs = 20;
+        script.start(leaderOnly);
+        await script.untilEnded();
+        must((run()?.plan?.packSize ?? 0) > before, "the new plan has larger packs");
+        script.mustBe("complete");
+        const verified = verify(engine.client, "r", { sample: { percent: 100 } });
+        const { allEqual } = await script.world.finish(verified, 600_000);
+        must(allEqual, "its result keeps the hashes of the packs that it folded");
+      });
+    },
+
+  "a state that was deleted by hand while its run finished costs it no result": () =>
+    play({ seed: 79, tree: deepTree, chunkMs: () => 200 }, async (script) => {
+      const { run } = script;
+      const leader = script.start(leaderOnly);
+      script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 12, packSize: 1 });
+      const finishes = () => run()?.sent.some(({ message }) => message.kind === "finish") === true;
+      await script.until("it finishes", finishes);
+      leader.kill();
+      await script.until("there is a result", () => run()?.manifests.has(1) === true);
+      loseState(script);
+      const computes = () => run()?.sent.filter(({ message }) => message.kind === "compute").length;
+      const before = computes();
+      script.start(leaderOnly);
+      await script.untilEnded();
+      script.mustBe("complete");
+      script.must(computes() === before, "what is there is counted, and no pack is sent again");
+    }),
+
+  "a state that was deleted by hand before a cancel that keeps what is done": () =>
+    play({ seed: 80, chunkMs: () => 2_000 }, async (script) => {
+      const { run, must } = script;
+      const leader = script.start(leaderOnly);
+      script.start(workerOnly);
+      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 4 });
+      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 12);
+      leader.kill();
+      loseState(script);
+      await script.tell({ kind: "cancel", keep: true });
+      script.start(leaderOnly);
+      await script.untilEnded();
+      script.mustBe("complete");
+      const { folded = 0 } = run()?.manifests.get(1) ?? {};
+      must(folded >= 12 && folded < 40, "what was done is folded, and the rest is given up");
     }),
 
   "a complete run whose spec was deleted by hand can be deleted": () =>

@@ -3,6 +3,8 @@ import { play, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
 
+const gaps = [100, 1_290, 1_900];
+
 export const retries: Readonly<Record<string, Scenario>> = {
   "a retry while old packs still run": () =>
     play({ seed: 7, tree: deepTree, chunkMs: () => 6_000 }, async (script) => {
@@ -83,6 +85,22 @@ export const retries: Readonly<Record<string, Scenario>> = {
         run()?.sent.filter(({ message }) => message.kind === "compute" && message.gen > 1) ?? [];
       const packs = new Set(computed.map(({ message }) => (message.kind === "compute" ? message.pack : -1)));
       must([...packs].sort((a, b) => a - b).join() === "2,9", "no other pack was ever computed again");
+    }),
+
+  "a retry of a run with few gaps, far apart": () =>
+    play({ seed: 12, chunkMs: (chunk) => (gaps.includes(chunk) ? 5_000 : 5) }, async (script) => {
+      const { run, broken, must } = script;
+      script.start({ breakAfterMs: 4_000 });
+      script.start();
+      for (const chunk of gaps) broken.chunks.add(chunk);
+      await script.submit({ id: "r", chunks: 1_950, packSize: 1, tolerate: { chunks: 3 } });
+      await script.untilEnded(1);
+      broken.chunks.clear();
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.mustBe("complete", 2);
+      const again = run()?.sent.filter(({ message }) => message.kind === "compute" && message.gen === 2);
+      must(again?.length === 3, "only the gaps are computed");
     }),
 
   "a merge that throws only in the third level fails the run, and a retry after the mend computes no pack":
