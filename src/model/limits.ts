@@ -98,8 +98,6 @@ export const limits = {
   packsPerMessageMax: 16,
   /** and so few that at least this many messages are left of a run. */
   messagesLeftMin: 8,
-  /** Time of a short pack besides its computing: its partial is written before the next one of its message begins. */
-  sharedPackOwnMs: 50,
   /** A worker that has been at a message for this long enqueues the packs that it has not begun one by one. */
   messageMsMax: 1_000,
   /** Tries of an enqueue without an answer, in addition to the SDK's own. */

@@ -2,7 +2,7 @@ import { limits } from "../../model/limits.ts";
 import { packsOf, shardOf } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
-import { type Observed, type SeenQueue, type SeenSign, turnKey, workKey } from "../poll/observe.ts";
+import { type Observed, type SeenSign, workKey } from "../poll/observe.ts";
 import type { Seen } from "../poll/seen.ts";
 import {
   addSend,
@@ -15,6 +15,7 @@ import {
   unsentTasks,
 } from "./draft.ts";
 import { lostAfterMs, slowAfterMs, stuckAfterMs, taskLostAfterMs } from "./pace.ts";
+import { takenAtMs, takenUpTo, trackTaken, trackTakenAgain } from "./taken.ts";
 import { unfinishedPacks } from "./track.ts";
 
 /**
@@ -34,7 +35,8 @@ export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): v
   if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
   trackTaken(state, observed, at.nowMs);
   notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
-  const seenMs = new Map<string, number>();
+  const isRecent = ([, atMs]: readonly [string, number]) => observed.nowMs - atMs <= stuckAfterMs(at);
+  const seenMs = new Map([...notes.seenMs].filter(isRecent));
   const judging = { draft, observed, seenMs };
   judgePacks(judging, shards);
   judgeTasks(judging);
@@ -71,7 +73,7 @@ type Finding =
 /** A shard that was not listed in this poll may have more partials by now. */
 function judgePacks(judging: Judging, listed: Seen["shards"]): void {
   const { draft } = judging;
-  const { state } = draft;
+  const { state, at } = draft;
   if (state.phase !== "computing" || state.paused || state.keep === true) return;
   const layout = layoutOf(state);
   const unfinished = unfinishedPacks(state);
@@ -87,7 +89,8 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
     const sends = sendsOf(state, pack);
     const work: Work = { kind: "pack", shard, pack };
     const again = state.again[pack];
-    if (again !== undefined) trackTakenAgain(judging, workName(work), again);
+    if (again !== undefined)
+      trackTakenAgain(again, { state, name: workName(work), observed: judging.observed, nowMs: at.nowMs });
     const takenMs = again === undefined ? takenAtMs(state, pack) : again.takenMs;
     const finding = findingOf(judging, { work, sends, takenMs, ...after });
     if (finding.kind === "there") continue;
@@ -102,12 +105,12 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
 
 function judgeTasks(judging: Judging): void {
   const { draft } = judging;
-  const { state, notes } = draft;
+  const { state, notes, at } = draft;
   const unsent = new Set(unsentTasks(state, notes));
   for (const [name, task] of Object.entries(state.tasks)) {
     if (unsent.has(name)) continue;
     if (roomToWrite(draft) <= 0) return;
-    trackTakenAgain(judging, name, task);
+    trackTakenAgain(task, { state, name, observed: judging.observed, nowMs: at.nowMs });
     const work = taskOf(name);
     const kind = work.kind === "node" ? "combine" : work.kind;
     // What an earlier leader may have sent is sent again as soon as nobody is seen to have it.
@@ -160,8 +163,7 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
     return isListed(draft, one, saidMs) ? { kind: "died", sign: dead } : { kind: "there" };
   }
   if (one.takenMs === undefined) return { kind: "there" };
-  const sinceMs = Math.max(one.takenMs, sends.atMs, notes.seenMs.get(name) ?? 0);
-  if (notes.seenMs.has(name)) seenMs.set(name, notes.seenMs.get(name) ?? 0);
+  const sinceMs = Math.max(one.takenMs, sends.atMs, seenMs.get(name) ?? 0);
   const dueMs = sinceMs + one.lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
   if (observed.nowMs <= dueMs) {
     notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
@@ -209,41 +211,6 @@ function isRecorded(
     `lost ${limits.lostMax} times before any process said that it began`,
     true,
   );
-}
-
-/**
- * Notes up to which pack the messages of first sends were taken: those before the first one that the queues show. Where they
- * show none of this run, all have been taken, or those sent before the oldest messages that they do show.
- */
-function trackTaken(state: State, { packs, urgent }: Observed, nowMs: number): void {
-  if (state.phase !== "computing") return;
-  const shown = packs.firstPack.get(turnKey(state));
-  // A peek may have missed it before.
-  for (const mark of state.taken) mark.upTo = Math.min(mark.upTo, shown ?? mark.upTo);
-  const upTo = Math.min(state.cursor, shown ?? passedIn(state, packs), passedIn(state, urgent));
-  if (upTo > takenUpTo(state)) state.taken.push({ upTo, atMs: nowMs });
-}
-
-/** Up to which pack a queue whose first messages show none of them holds none. */
-function passedIn({ batches }: State, { full, oldestMs = 0 }: SeenQueue): number {
-  if (!full) return Number.POSITIVE_INFINITY;
-  // A batch was sent before the next one was decided.
-  const sentBy = ({ atMs }: State["batches"][number], index: number) =>
-    batches[index + 1]?.atMs ?? atMs + limits.sendMs;
-  return batches.findLast((batch, index) => sentBy(batch, index) < oldestMs)?.upTo ?? 0;
-}
-
-const takenUpTo = ({ taken }: State): number => taken.at(-1)?.upTo ?? 0;
-
-const takenAtMs = ({ taken }: State, pack: number): number | undefined =>
-  taken.find(({ upTo }) => pack < upTo)?.atMs;
-
-/** The same for a task or a resent pack, each of which has a message of its own. */
-function trackTakenAgain({ draft: { state, at }, observed }: Judging, name: string, sends: Sends): void {
-  const { waiting, full, oldestMs = 0 } = observed.urgent;
-  const waits = waiting.has(workKey(state, name)) || (full && sends.atMs + limits.sendMs >= oldestMs);
-  if (waits) delete sends.takenMs;
-  else sends.takenMs ??= at.nowMs;
 }
 
 /** What is known of the sends of a pack that the cursor has passed. */
