@@ -4,7 +4,7 @@ import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
-import { isInFullSwing, pauseBetween } from "./decide/pace.ts";
+import { isInFullSwing, lostAfterMs, pauseBetween } from "./decide/pace.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
 import { type Observed, observer } from "./poll/observe.ts";
@@ -42,14 +42,14 @@ export async function coordinate(
   while (!leader.signal.aborted) {
     const listed = await listMarkers(term);
     if (listed === "unreachable") continue;
-    const { markers, pages } = listed;
+    const { markers, pages, nowMs } = listed;
     term.tellActive?.(leader.term, markers.length);
     const ids = new Set(markers.map(({ id }) => id));
     for (const id of runs.keys()) if (!ids.has(id)) runs.delete(id);
     if (markers.length === 0) return;
 
     const localMs = clock.monotonicMs();
-    const observed = await observeFor([...runs.values()], localMs, observe);
+    const observed = await observeFor([...runs.values()], { localMs, nowMs }, observe);
     const loop = newLoop(runs, pages, observed);
     const order = turns.order(markers).filter((marker) => !term.backoff.waits(marker, localMs));
     await advanceAll(term, loop, order, turns.taken);
@@ -68,13 +68,17 @@ export async function coordinate(
 /** Short runs end without. In full swing nobody waits for what is lost. */
 async function observeFor(
   runs: readonly TermRun[],
-  localMs: number,
+  { localMs, nowMs }: { readonly localMs: number; readonly nowMs: number },
   observe: ReturnType<typeof observer>,
 ): Promise<Observed | undefined> {
   const lasting = runs.filter(({ notes }) => localMs - notes.phaseSinceMs >= limits.observeEveryMs);
   if (lasting.length === 0) return undefined;
-  const slow = lasting.every(({ working }) => isInFullSwing(working));
-  return observe(slow ? limits.observeEverySlowMs : limits.observeEveryMs);
+  const slow = lasting.every(
+    ({ working, notes }) => isInFullSwing(working) && !working.paused && !notes.wantsSigns,
+  );
+  const slowMs = Math.min(...lasting.map(({ working }) => lostAfterMs(working) / 2));
+  const everyMs = slow ? Math.max(limits.observeEverySlowMs, slowMs) : limits.observeEveryMs;
+  return observe(everyMs, { whole: !slow, nowMs });
 }
 
 /** A run whose poll failed shortens no pause but the one in which its backoff ends. */

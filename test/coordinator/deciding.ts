@@ -56,7 +56,7 @@ export interface Told {
 const emptyQueue: SeenQueue = { full: false, waiting: new Set(), firstPack: new Map(), oldestMs: undefined };
 
 export const observedAt = (afterMs: number, { signs = [], packs, urgent }: Told = {}): Observed => ({
-  nowMs: startMs + afterMs,
+  ...{ nowMs: startMs + afterMs, whole: true },
   signs: Map.groupBy(signs, (sign) => workKey(sign, workName(sign.work))),
   computing: new Set(signs.filter(({ live, begun }) => live && begun).map(({ uid }) => uid)),
   packs: { ...emptyQueue, ...packs },

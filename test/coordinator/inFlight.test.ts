@@ -209,6 +209,18 @@ describe("a pack that was taken and that nobody has", () => {
     expect(judge(state, 9_001, {}, notes).packs).toHaveLength(1);
   });
 
+  test("is not resent by what was read without signs, but has them read", () => {
+    const notes = runNotes();
+    const { state } = judge(sent(notes), 1_000, {}, notes);
+    const quiet = (afterMs: number) => ({ observed: { ...observedAt(afterMs), whole: false } });
+    expect(step(state, {}, notes, 2_900, quiet(2_900)).packs).toEqual([]);
+    expect(notes.wantsSigns).toBe(false);
+    const due = step(state, {}, notes, 3_001, quiet(3_001));
+    expect([due.packs, notes.wantsSigns]).toEqual([[], true]);
+    expect(judge(due.state, 3_101, {}, notes).packs).toHaveLength(1);
+    expect(notes.wantsSigns).toBe(false);
+  });
+
   test("is known to a new leader by the state alone", () => {
     const { state } = judge(sent(runNotes()), 1_000, {});
     expect(judge(state, 3_001, {}, runNotes()).packs).toHaveLength(1);

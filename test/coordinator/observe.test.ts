@@ -26,7 +26,7 @@ async function onTwin() {
   await twin.ready;
   const { storage, names, world } = twin;
   const observe = observer({ ...twin.ports, leader: twin.leader } as Term);
-  const read = () => observe(limits.observeEveryMs);
+  const read = (whole = true) => observe(limits.observeEveryMs, { whole, nowMs: startMs });
   return {
     ...{ ...twin, read },
     /** Reads after the time within which nothing is read again. */
@@ -62,6 +62,23 @@ test("signs and both queues are read at most once a second, with one list and tw
   expect(storage.meter.counts()).toEqual(once);
   await world.advance(1);
   expect(await read()).toBeDefined();
+});
+
+test("signs and the urgent queue are left out where they are not asked for and held nothing", async () => {
+  const { world, storage, read, later, sign } = await onTwin();
+  const calls = async () => {
+    await world.advance(limits.observeEveryMs);
+    const { list, queue } = storage.meter.counts();
+    const whole = (await read(false))?.whole;
+    const after = storage.meter.counts();
+    return [whole, after.list - list, after.queue - queue];
+  };
+  expect(await calls()).toEqual([true, 1, 2]);
+  expect(await calls()).toEqual([false, 0, 1]);
+  await sign("node-1", [{}]);
+  expect(await calls()).toEqual([false, 0, 1]);
+  expect((await later()).signs.size).toBe(1);
+  expect(await calls()).toEqual([true, 1, 2]);
 });
 
 test("work is known with what each process says of it, whether that lives, and since when it is silent", async () => {

@@ -121,6 +121,8 @@ export interface RunNotes {
   wantsFailures: boolean;
   /** The same for nodes. */
   wantsNodes: boolean;
+  /** Nor by what was observed without signs. */
+  wantsSigns: boolean;
   /** Until the next piece of work in flight counts as lost. */
   lostInMs: number;
   /** Prefixes of failure records listed so far: where the next poll begins if it cannot list them all. */
@@ -154,7 +156,7 @@ export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string
   ...{ phaseSinceMs: localMs, wroteMs: localMs, nodesMs: localMs },
   rateSinceMs: rate > 0 ? never : localMs,
   ...{ failuresMs: never, failuresAtMs: never, nodesAtMs: never, computedMs: never },
-  ...{ lostInMs: Number.POSITIVE_INFINITY, drained: false },
+  ...{ lostInMs: Number.POSITIVE_INFINITY, wantsSigns: false, drained: false },
   ...{ tasksUnwritten: 0, failuresFrom: 0, shardsFrom: 0 },
   ...{ unwritten: new Set(), tasksSent: new Set(), doubtful: new Set(doubtful) },
   ...{ seenMs: new Map() },

@@ -14,7 +14,7 @@ import {
   taskKey,
   unsentTasks,
 } from "./draft.ts";
-import { lostAfterMs, slowAfterMs, stuckAfterMs, taskLostAfterMs } from "./pace.ts";
+import { isInFullSwing, lostAfterMs, slowAfterMs, stuckAfterMs, taskLostAfterMs } from "./pace.ts";
 import { unfinishedPacks } from "./track.ts";
 
 /**
@@ -27,10 +27,12 @@ import { unfinishedPacks } from "./track.ts";
 export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): void {
   const { state, notes, at } = draft;
   const { observed } = at;
-  if (observed === undefined) return;
-  if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
-  trackTaken(state, observed, at.nowMs);
+  if (observed !== undefined) trackTaken(state, observed, at.nowMs);
+  // What was sent since is in a queue.
   notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
+  if (observed === undefined) return;
+  notes.wantsSigns = false;
+  if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
   const seenMs = new Map<string, number>();
   const judging = { draft, observed, seenMs };
   judgePacks(judging, shards);
@@ -99,7 +101,7 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
 
 function judgeTasks(judging: Judging): void {
   const { draft } = judging;
-  const { state, notes } = draft;
+  const { state, notes, at } = draft;
   const unsent = new Set(unsentTasks(state, notes));
   for (const [name, task] of Object.entries(state.tasks)) {
     if (unsent.has(name)) continue;
@@ -111,7 +113,10 @@ function judgeTasks(judging: Judging): void {
     const doubtful = task.sent !== true && notes.doubtful.has(taskKey(state, name));
     const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, kind);
     const after = { lostAfterMs, slowAfterMs: Number.POSITIVE_INFINITY };
-    const finding = findingOf(judging, { work, sends: task, takenMs: task.takenMs, ...after });
+    // In full swing nodes are polled seldom, and nobody waits for one.
+    const polled = work.kind !== "node" || notes.nodesMs === at.localMs || !isInFullSwing(state);
+    const takenMs = polled ? task.takenMs : undefined;
+    const finding = findingOf(judging, { work, sends: task, takenMs, ...after });
     if (finding.kind === "there" || finding.kind === "slow") continue;
     if (isRecorded(draft, { work, sends: task }, finding)) continue;
     if (diedWith(finding)) task.alone = true;
@@ -164,7 +169,8 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
     notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
     return { kind: "there" };
   }
-  return isListed(draft, one, dueMs) ? { kind: "lost" } : { kind: "there" };
+  notes.wantsSigns ||= !observed.whole;
+  return isListed(draft, one, dueMs) && observed.whole ? { kind: "lost" } : { kind: "there" };
 }
 
 /** Whether records, and the nodes where it is one, were listed after a time: the work may have ended since they were before. */

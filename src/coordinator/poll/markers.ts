@@ -48,7 +48,10 @@ export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">
  */
 export async function listMarkers(
   term: Term,
-): Promise<{ readonly markers: readonly ListedMarker[]; readonly pages: number } | "unreachable"> {
+): Promise<
+  | { readonly markers: readonly ListedMarker[]; readonly pages: number; readonly nowMs: number }
+  | "unreachable"
+> {
   const { clock, leader } = term;
   const found: ListedBlob[] = [];
   let [nowMs, pages] = [0, 0];
@@ -74,7 +77,7 @@ export async function listMarkers(
   const listed = ({ name, etag, metadata, lastModifiedMs }: ListedBlob): ListedMarker => ({
     ...{ id: name, etag, metadata, nowMs, writtenMs: lastModifiedMs },
   });
-  return { markers: found.map(listed), pages };
+  return { markers: found.map(listed), pages, nowMs };
 }
 
 /** Each process tells of a marker once. */

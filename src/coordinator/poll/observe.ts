@@ -25,6 +25,8 @@ export interface Observed {
   readonly computing: ReadonlySet<string>;
   readonly packs: SeenQueue;
   readonly urgent: SeenQueue;
+  /** Signs and the urgent queue were read too; else nothing counts as lost. */
+  readonly whole: boolean;
 }
 
 /** What the sign of one process says of a piece of work. */
@@ -60,23 +62,35 @@ export const turnKey = ({
   firstSend,
 }: Of & Pick<State, "turn" | "firstSend">): string => `${uid} ${generation} ${turn} ${firstSend}`;
 
-/** Reads signs and queues at most once in so many ms. Gives nothing in between, and where storage is busy. */
+/**
+ * Reads signs and queues at most once in so many ms; unless they are asked for, signs and the urgent queue only while there are
+ * any. Gives nothing in between, and where storage is busy.
+ */
 export function observer({ storage, names, clock, leader }: Term) {
   let observedMs = Number.NEGATIVE_INFINITY;
+  let quiet = false;
   const { lost: signal } = leader;
   const peek = async (queue: string): Promise<SeenQueue> =>
     seenQueue(await storage.queues.peek(queue, limits.peekMax, { signal }));
-  return async (everyMs: number): Promise<Observed | undefined> => {
+  return async (
+    everyMs: number,
+    { whole, nowMs }: Pick<Observed, "whole" | "nowMs">,
+  ): Promise<Observed | undefined> => {
     if (clock.monotonicMs() - observedMs < everyMs) return undefined;
     observedMs = clock.monotonicMs();
     leader.assertLeading();
     try {
-      const [signs, packs, urgent] = await Promise.all([
+      if (quiet && !whole) {
+        const none = { signs: new Map(), computing: new Set<string>(), urgent: seenQueue([]) };
+        return { ...none, nowMs, whole, packs: await peek(names.packs) };
+      }
+      const [told, packs, urgent] = await Promise.all([
         listSigns(storage, names, signal),
         peek(names.packs),
         peek(names.urgent),
       ]);
-      return { ...signs, packs, urgent };
+      quiet = told.signs.size === 0 && urgent.waiting.size === 0 && !urgent.full;
+      return { ...told, packs, urgent, whole: true };
     } catch (error) {
       if (error instanceof StorageError && error.kind === "busy") return undefined;
       throw error;
