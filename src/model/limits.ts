@@ -80,7 +80,7 @@ export const limits = {
   /** Work in flight until the first outcomes tell the rate: five minutes for twenty threads, */
   windowFirstMs: 6_000_000,
   /** but at most this many packs: a few for each of a few hundred instances. */
-  windowFirst: 512,
+  windowFirst: 256,
   windowMin: 8,
   /** Outcomes needed before rate and mean are trusted. */
   outcomesForRate: 8,

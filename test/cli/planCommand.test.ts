@@ -27,7 +27,7 @@ describe("leasefold plan", () => {
       /^ {2}calls +4\d,\d{3}: write 10,\d{3}, list \d+, read \d+, other [\d,]+, queue 30,\d{3}$/m,
     );
     expect(out).toMatch(
-      /^ +a pack in a message of its own: write 1, queue 3\n +a minute of leading: write \d+, .*queue 30$/m,
+      /^ +a pack in a message of its own: write 1, queue 3\n +a minute of leading: write \d+, .*queue 45$/m,
     );
     expect(out).toMatch(/^ {2}dollars +\$0\.07\d for storage at list price$/m);
     expect(out).toMatch(/^ {2}naive +\$6\.77 and 4,062,700 calls with a message and a blob for each chunk$/m);

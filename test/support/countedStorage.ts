@@ -1,4 +1,10 @@
-import { type BillingClass, type CallCounts, noCalls } from "../../src/model/calls.ts";
+import {
+  addCalls,
+  type BillingClass,
+  type CallCounts,
+  noCalls,
+  subtractCalls,
+} from "../../src/model/calls.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { Storage } from "../../src/storage/ports.ts";
 
@@ -8,6 +14,8 @@ export interface Counted {
   counts(): CallCounts;
   /** Its part in one queue: puts, gets that found something, deletes. */
   inQueue(queue: string): number;
+  /** Its calls to the blobs of one container. */
+  inContainer(container: string): CallCounts;
   /** Puts this in front of a storage. */
   readonly counting: (storage: Storage) => Storage;
 }
@@ -22,6 +30,7 @@ const classOf: Partial<Record<Name, BillingClass>> = {
 export function countedStorage(): Counted {
   const counts: Record<BillingClass, number> = { ...noCalls };
   const queues = new Map<string, number>();
+  const containers = new Map<string, CallCounts>();
   const wrap = <Port extends object>(
     port: Port,
     count: (name: string, args: unknown[], value: unknown) => void,
@@ -38,12 +47,16 @@ export function countedStorage(): Counted {
       },
     });
   const countBlobs = (name: string, args: unknown[]): void => {
+    const container = String(args[0]);
+    const before = { ...counts };
     if (name === "remove") counts.delete += 1;
     else if (name === "removeMany") {
       const { length } = args[1] as readonly string[];
       counts.delete += length;
       counts.other += Math.ceil(length / limits.blobBatchMax);
     } else counts[classOf[name as Name] ?? "other"] += 1;
+    const made = subtractCalls(counts, before);
+    containers.set(container, addCalls(containers.get(container) ?? noCalls, made));
   };
   const countLease = (): void => {
     counts.other += 1;
@@ -51,11 +64,12 @@ export function countedStorage(): Counted {
   const countQueues = (name: string, [queue]: unknown[], value: unknown): void => {
     if (name === "receive" && (value as readonly unknown[]).length === 0) return;
     counts.queue += 1;
-    queues.set(String(queue), (queues.get(String(queue)) ?? 0) + 1);
+    if (name !== "peek") queues.set(String(queue), (queues.get(String(queue)) ?? 0) + 1);
   };
   return {
     counts: () => ({ ...counts }),
     inQueue: (queue) => queues.get(queue) ?? 0,
+    inContainer: (container) => containers.get(container) ?? noCalls,
     counting: (storage) => ({
       ...storage,
       blobs: wrap(storage.blobs, countBlobs),

@@ -18,8 +18,7 @@ import type { Settings } from "../../model/settings.ts";
 import type { Clock } from "../../storage/ports.ts";
 import { clientLimits, defined } from "../client.ts";
 import { checkRequest, checkWhole, type RunRequest } from "../runRequest.ts";
-import { expectedMs, leadingPace, leadingPerMinute } from "./leadingCalls.ts";
-import { estimateCalls, naiveCalls, perPack } from "./runCalls.ts";
+import { estimateCalls, expectedMs, leadingPerMinute, naiveCalls, perPack } from "./runCalls.ts";
 
 interface Task {
   readonly calculation: string;
@@ -102,9 +101,8 @@ export async function estimateRun(
   const threads = ports.settings.LEASEFOLD_THREADS ?? planThreads;
   const durationMs = expectedMs({ layout, packMs, planMs, workers });
   const shape = { layout, packMs, planMs, segments, workers, threads, durationMs };
-  const pace = leadingPace(ports.settings);
   const ofFiles = addCalls(callsOf(files.planning), callsOf(files.computing));
-  const total = roundCalls(addCalls(estimateCalls(shape, pace).total, ofFiles));
+  const total = roundCalls(addCalls(estimateCalls(shape).total, ofFiles));
   const naive = roundCalls(addCalls(naiveCalls(chunks), ofFiles));
   const computeS = (chunks * chunkMs) / 1_000;
   const time: Times =
@@ -128,8 +126,8 @@ export async function estimateRun(
       billed: billedCalls(total),
       /** Of a pack in a message of its own; exact if nothing fails or is resent. */
       perPack,
-      /** Of leading, an estimate. */
-      perMinute: roundCalls(leadingPerMinute(pace, shape)),
+      /** Of leading at the default settings, an estimate. */
+      perMinute: leadingPerMinute,
       perChunk: chunks === 0 ? 0 : billedCalls(total) / chunks,
     },
     /** Storage at list price, without compute. */

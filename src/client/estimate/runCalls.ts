@@ -2,7 +2,64 @@ import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "../../mod
 import { limits } from "../../model/limits.ts";
 import { type Layout, packsOf, packsOfShard, packsPerMessage, sizeOf } from "../../model/packs.ts";
 import { foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
-import { type LeadingPace, leadingCalls, packOwnMs, type RunShape } from "./leadingCalls.ts";
+
+/** The properties of a run that its duration and its calls depend on. */
+export interface RunShape {
+  readonly layout: Layout;
+  readonly packMs: number;
+  /** Time of planning, samples included. */
+  readonly planMs: number;
+  /** Segments that hold the inputs of a listed plan; 0 if the plan is a count. */
+  readonly segments: number;
+  /** Packs computed at once, over all instances. */
+  readonly workers: number;
+  /** Worker threads of one instance, which share what it has read. */
+  readonly threads: number;
+  /** From submit to result. */
+  readonly durationMs: number;
+}
+
+/** One storage call as seen from the same region. An assumption: the service promises none (10 to 60 ms are usual). */
+const callMs = 30;
+
+/** Time that a pack occupies its thread besides computing: its message is got and deleted, its partial is written. */
+const packOwnMs = 3 * callMs;
+
+/** A leader is elected and sends the plan; the last partials are listed, combined and finished. */
+const beginMs = 1_500;
+const endMs = 2_000;
+
+/**
+ * Estimates the duration of a run, from submit to result, on warm workers and for packs that are all alike. Not included:
+ * start-up of instances, packs of unequal weight, other work of the workers.
+ */
+export function expectedMs({
+  layout,
+  packMs,
+  planMs,
+  workers,
+}: Omit<RunShape, "durationMs" | "segments" | "threads">): number {
+  const packs = packsOf(layout);
+  const rounds = Math.ceil(packs / workers);
+  const computingMs = Math.max(rounds * (packMs + packOwnMs), (packs * callMs) / limits.sendsAtOnce);
+  return beginMs + planMs + (packs === 0 ? 0 : computingMs) + endMs;
+}
+
+/**
+ * Calls of leading, whatever the size of the run: each minute, and once for the term, the fast polls of a young run, its last
+ * packs and its end. Measured in simulated runs at the default settings; `cost.test.ts` compares them.
+ */
+export const leadingPerMinute: CallCounts = calls({ write: 29, list: 83, other: 74, queue: 45 });
+const leadingOnce: CallCounts = calls({ write: 3, list: 18, read: 15, other: 5, queue: 12, delete: 1 });
+
+/**
+ * Packs that last longer are in the sign of their instance, measured in the same way: what the leader reads of signs each minute,
+ * and the writes of an instance each minute and for each pack.
+ */
+const signedMs = limits.signAfterMsMax;
+const readingSigns: CallCounts = calls({ list: 14, queue: 17 });
+const signPerMinute: CallCounts = calls({ other: 7.5 });
+const signPerPack: CallCounts = calls({ write: 0.45, other: 0.5, delete: 0.45 });
 
 /** Enqueue, dequeue and delete. */
 const message = calls({ queue: 3 });
@@ -16,11 +73,11 @@ export const perPack: CallCounts = addCalls(message, partial);
  * Estimates the storage calls of a run by billing class.
  *
  * Exact for a run without failures, resends and stragglers: plan, packs, nodes, finish and clean-up. Estimates: `reads`,
- * which depend on how packs coincide, `leading`, and messages that short packs share. Partials count as small enough for
+ * which depend on how packs coincide, `leading`, `signs`, and messages that short packs share. Partials count as small enough for
  * metadata; a larger one costs one more read. Not included: the polls of empty queues by the Functions host, which it makes
  * without a run too.
  */
-export function estimateCalls(shape: RunShape, pace: LeadingPace) {
+export function estimateCalls(shape: RunShape) {
   const parts = {
     // Spec and marker, and two wakes.
     submit: addCalls(calls({ write: 2 }), scaleCalls(message, 2)),
@@ -32,7 +89,8 @@ export function estimateCalls(shape: RunShape, pace: LeadingPace) {
     cleanUp: cleanUp(shape.layout),
     // The run's summary for lists.
     close: calls({ write: 1 }),
-    leading: leadingCalls(shape, pace),
+    leading: leading(shape),
+    signs: signs(shape),
   };
   return { ...parts, total: Object.values(parts).reduce(addCalls, noCalls) };
 }
@@ -52,7 +110,7 @@ function packs({ layout, packMs }: RunShape): CallCounts {
  */
 function workerReads({ layout, packMs, segments, workers, threads, durationMs }: RunShape): CallCounts {
   const packs = packsOf(layout);
-  const instances = Math.min(Math.ceil(workers / threads), Math.max(packs, 1));
+  const instances = instancesOf(packs, { workers, threads });
   const betweenMs = (packMs + packOwnMs) / threads;
   const shared = (packs * betweenMs) / (limits.markerTrustMs + betweenMs / 2);
   const polled = (packs * betweenMs) / limits.wantedEveryMs;
@@ -62,6 +120,21 @@ function workerReads({ layout, packMs, segments, workers, threads, durationMs }:
   const read = 2 * instances + Math.min(segments * instances, packs);
   return calls({ other: Math.round(heads), read: Math.round(read) });
 }
+
+function leading({ packMs, durationMs }: RunShape): CallCounts {
+  const perMinute = packMs > signedMs ? addCalls(leadingPerMinute, readingSigns) : leadingPerMinute;
+  return addCalls(leadingOnce, scaleCalls(perMinute, durationMs / 60_000));
+}
+
+function signs({ layout, packMs, workers, threads, durationMs }: RunShape): CallCounts {
+  if (packMs <= signedMs) return noCalls;
+  const packs = packsOf(layout);
+  const minutes = (instancesOf(packs, { workers, threads }) * durationMs) / 60_000;
+  return addCalls(scaleCalls(signPerMinute, minutes), scaleCalls(signPerPack, packs));
+}
+
+const instancesOf = (packs: number, { workers, threads }: Pick<RunShape, "workers" | "threads">): number =>
+  Math.min(Math.ceil(workers / threads), Math.max(packs, 1));
 
 /** A combine lists its children and writes its node, for shards also the hashes; the leader checks for the node. */
 function nodes(layout: Layout): CallCounts {

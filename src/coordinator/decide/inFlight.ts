@@ -28,13 +28,14 @@ import { unfinishedPacks } from "./track.ts";
 export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): void {
   const { state, notes, at } = draft;
   const { observed } = at;
+  if (observed !== undefined) trackTaken(state, observed, at.nowMs);
+  // What was sent since the queues were read is in one of them.
+  notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
   if (observed === undefined) return;
   // They are listed in each poll until the next judgement.
   notes.wantsFailures = false;
   notes.wantsNodes = false;
   if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
-  trackTaken(state, observed, at.nowMs);
-  notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
   const isRecent = ([, atMs]: readonly [string, number]) => observed.nowMs - atMs <= stuckAfterMs(at);
   const seenMs = new Map([...notes.seenMs].filter(isRecent));
   const judging = { draft, observed, seenMs };

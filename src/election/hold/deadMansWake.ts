@@ -4,7 +4,7 @@ import { cappedCall } from "../cappedCall.ts";
 
 /** After a crash the message becomes visible within this time. */
 const hiddenForS = 6;
-export const hideEveryMs = 2_000;
+const hideEveryMs = 2_000;
 /** Each queue call is cut off after this. */
 const requestCapMs = 2_000;
 

@@ -80,13 +80,6 @@ describe("the estimate of a run", () => {
     expect(many.expectedS).toBeGreaterThan(many.computeS / 20);
   });
 
-  it("follows the settings of the app", async () => {
-    const { calls } = await estimate({}, 10, { LEASEFOLD_LOOP_MS: "1000", LEASEFOLD_LEASE_S: "60" });
-    const usual = (await estimate({}, 10)).calls;
-    expect(calls.perMinute.list).toBeGreaterThan(1.5 * usual.perMinute.list);
-    expect(calls.perMinute.other).toBe(usual.perMinute.other - 9);
-  });
-
   it("counts a write for each segment of inputs of a listed plan", async () => {
     const list = await estimate({ calculation: "listed", params: { to: 12_000 }, packSize: 10 });
     const counted = await estimate({ params: { to: 12_000 }, packSize: 10 });

@@ -1,21 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { expectedMs } from "../../../src/client/estimate/leadingCalls.ts";
-import { estimateCalls } from "../../../src/client/estimate/runCalls.ts";
+import { estimateCalls, expectedMs } from "../../../src/client/estimate/runCalls.ts";
 import { addCalls, billedCalls, type CallCounts, calls, subtractCalls } from "../../../src/model/calls.ts";
 import { expiryBlob } from "../../../src/model/names.ts";
 import { shardSizeFor, shardsOf } from "../../../src/model/packs.ts";
 import { countedStorage } from "../../support/countedStorage.ts";
 import { engineWorld, simNames } from "../../support/engineWorld.ts";
 
-/** As the simulated instances lead. */
-const pace = {
-  loopMs: 2_000,
-  fastLoopMs: 100,
-  renewEveryMs: 5_000,
-  beatEveryMs: 1_000,
-  wakeEveryMs: 2_000,
-  budgetMs: 300_000,
-};
 const packSize = 10;
 
 /** Packs of half to one and a half of the mean, so that they do not all end at once. */
@@ -46,18 +36,20 @@ async function measured(run: { packs: number; packMs: number; instances: number 
 
   const layout = { chunks, packSize, shardSize: shardSizeFor(run.packs), fanIn: 1_000 };
   const shape = { layout, packMs: run.packMs, planMs: run.packMs / 2, segments: 0, durationMs };
-  const cost = estimateCalls({ ...shape, workers: 2 * run.instances, threads: 2 }, pace);
+  const cost = estimateCalls({ ...shape, workers: 2 * run.instances, threads: 2 });
   const byLeader = subtractCalls(leader.counts(), before.leader);
   const byWorkers = subtractCalls(workers.counts(), before.workers);
+  const signs = workers.inContainer(simNames.coordination);
   const inQueues = [simNames.packs, simNames.urgent]
     .flatMap((queue) => [leader.inQueue(queue), workers.inQueue(queue)])
     .reduce((sum, one) => sum + one, 0);
   const sent = [simNames.packs, simNames.urgent].reduce((sum, queue) => sum + leader.inQueue(queue), 0);
   return {
-    ...{ layout, durationMs, cost, byWorkers, inQueues },
+    ...{ layout, durationMs, cost, signs, inQueues },
+    byWorkers: subtractCalls(byWorkers, signs),
     again: state.sentAgain,
     expected: expectedMs({ ...shape, workers: 2 * run.instances }),
-    /** Without the messages of packs, nodes and so on, and the looks for nodes, which are theirs. */
+    /** Peeks included; without the messages of packs, nodes and so on, and the looks for nodes, which are theirs. */
     leading: subtractCalls(byLeader, calls({ queue: sent, other: cost.nodes.write / 2 })),
     /** With what the client called: spec, marker and two wakes. */
     total: [byLeader, byWorkers, calls({ write: 2, queue: 2 })].reduce(addCalls),
@@ -98,7 +90,7 @@ describe.each([
     expect(Math.abs(durationMs / expected - 1)).toBeLessThan(0.15);
   });
 
-  it("is led for what was estimated for its time, within a tenth", async () => {
+  it("is led for what was estimated for its time, within 15 %", async () => {
     // One world may have its last packs at a moment of slow polls, so three count together.
     const worlds = [await measuring, await measured(run, 6), await measured(run, 7)];
     for (const { durationMs } of worlds) expect(durationMs).toBeGreaterThan(60_000);
@@ -109,7 +101,14 @@ describe.each([
         sumOf(({ leading }) => leading),
         sumOf(({ cost }) => cost.leading),
       ),
-    ).toBeLessThan(0.1);
+    ).toBeLessThan(0.15);
+  });
+
+  it("writes signs about as often as estimated, and none where packs take milliseconds", async () => {
+    const { cost, signs } = await measuring;
+    expect(Math.abs(billedCalls(signs) - billedCalls(cost.signs))).toBeLessThan(
+      0.15 * billedCalls(cost.signs) + 5,
+    );
   });
 
   it("makes at most 300 calls a minute for being led", async () => {
@@ -117,9 +116,9 @@ describe.each([
     expect(billedCalls(leading) / (durationMs / 60_000)).toBeLessThan(300);
   });
 
-  it("calls in all what was estimated, within a tenth", async () => {
+  it("calls in all what was estimated, within 15 %", async () => {
     const { cost, total } = await measuring;
-    expect(offBy(total, cost.total)).toBeLessThan(0.1);
+    expect(offBy(total, cost.total)).toBeLessThan(0.15);
   });
 });
 

@@ -10,7 +10,7 @@ test("work in order costs the leader about two pages of partials a loop and at m
   for (const { packs, perS } of [
     { packs: 400, perS: 5 },
     { packs: 7_000, perS: 100 },
-    { packs: 32_000, perS: 500 },
+    { packs: 64_000, perS: 500 },
   ]) {
     const run = await runLeading({ packs, perS, packMs: 1_000 });
     const of = `${packs} packs at ${perS}/s`;
