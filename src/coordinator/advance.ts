@@ -10,11 +10,11 @@ import { decide, decideMore } from "./decide/decide.ts";
 import { type DecideTime, newRunNotes, taskKey, unsentTasks } from "./decide/draft.ts";
 import { firstTasks } from "./decide/fanOut.ts";
 import { beginDeletion, deleteRun } from "./deletion/deleteRun.ts";
+import type { Observed } from "./observed.ts";
 import { cleanUp, close, manifestOrNone } from "./perform/close.ts";
 import { perform, sendTasks, writeState } from "./perform/perform.ts";
 import { handleRunError } from "./perform/runErrors.ts";
 import { takeOverState } from "./perform/stateChain.ts";
-import type { Observed } from "./poll/observe.ts";
 import { poll, readSpec } from "./poll/poll.ts";
 import type { ListedMarker, PageBudget, Term, TermRun } from "./term.ts";
 

@@ -6,9 +6,10 @@ import { advance, type Loop } from "./advance.ts";
 import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { isInFullSwing, pauseBetween } from "./decide/pace.ts";
+import type { Observed } from "./observed.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
-import { type Observed, observer } from "./poll/observe.ts";
+import { observer } from "./poll/observe.ts";
 import type { CoordinatorPorts, Leader, ListedMarker, Term, TermRun } from "./term.ts";
 import { RunBackoff } from "./term.ts";
 

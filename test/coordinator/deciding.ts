@@ -7,7 +7,7 @@ import {
   unsentTasks,
 } from "../../src/coordinator/decide/draft.ts";
 import { taskMessage } from "../../src/coordinator/decide/messages.ts";
-import { type Observed, type SeenQueue, type SeenSign, workKey } from "../../src/coordinator/poll/observe.ts";
+import { type Observed, type SeenQueue, type SeenSign, workKey } from "../../src/coordinator/observed.ts";
 import type { Seen } from "../../src/coordinator/poll/seen.ts";
 import { type Work, workName } from "../../src/model/runBlobs.ts";
 import { firstState, type State } from "../../src/model/state.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Draft, RunNotes } from "../../src/coordinator/decide/draft.ts";
 import { judgeInFlight } from "../../src/coordinator/decide/inFlight.ts";
 import { stuckAfterMs } from "../../src/coordinator/decide/pace.ts";
-import type { SeenSign } from "../../src/coordinator/poll/observe.ts";
+import type { SeenSign } from "../../src/coordinator/observed.ts";
 import { wantedOf } from "../../src/coordinator/poll/seen.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { Work } from "../../src/model/runBlobs.ts";

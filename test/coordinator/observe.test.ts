@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { observer, turnKey, workKey } from "../../src/coordinator/poll/observe.ts";
+import { turnKey, workKey } from "../../src/coordinator/observed.ts";
+import { observer } from "../../src/coordinator/poll/observe.ts";
 import type { Term } from "../../src/coordinator/term.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { limits } from "../../src/model/limits.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type SeenQueue, turnKey } from "../../src/coordinator/poll/observe.ts";
+import { type SeenQueue, turnKey } from "../../src/coordinator/observed.ts";
 import { limits } from "../../src/model/limits.ts";
 import type { Work } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";

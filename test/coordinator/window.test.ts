@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { layoutOf } from "../../src/coordinator/decide/draft.ts";
 import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/decide/fanOut.ts";
 import { pauseBetween } from "../../src/coordinator/decide/pace.ts";
-import { turnKey } from "../../src/coordinator/poll/observe.ts";
+import { turnKey } from "../../src/coordinator/observed.ts";
 import { groupsOf } from "../../src/coordinator/poll/seen.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, marker, parts, runNotes } from "../support/runFixtures.ts";

@@ -2,7 +2,7 @@ import { limits } from "../../model/limits.ts";
 import type { Layout } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
-import type { Observed } from "../poll/observe.ts";
+import type { Observed } from "../observed.ts";
 
 /** When a decision is made, and for which limits. */
 export interface DecideTime {

@@ -2,7 +2,7 @@ import { limits } from "../../model/limits.ts";
 import { packsOf, shardOf } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
-import { type Observed, type SeenSign, workKey } from "../poll/observe.ts";
+import { type Observed, type SeenSign, workKey } from "../observed.ts";
 import type { Seen } from "../poll/seen.ts";
 import {
   addSend,
