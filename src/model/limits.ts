@@ -121,7 +121,7 @@ export const limits = {
   /** Signs and queues are read at most this often, */
   observeEveryMs: 1_000,
   /** and this often while all runs are in full swing. */
-  observeEverySlowMs: 8_000,
+  observeEverySlowMs: 6_000,
   /** Messages of one peek (learn.microsoft.com/rest/api/storageservices/peek-messages). */
   peekMax: 32,
   /** An enqueue is in its queue after this. */

@@ -119,8 +119,6 @@ export interface RunNotes {
   manyFailures: boolean;
   /** Work counts as lost only by failures that were listed after it was due. */
   wantsFailures: boolean;
-  /** The same for nodes. */
-  wantsNodes: boolean;
   /** Until the next piece of work in flight counts as lost. */
   lostInMs: number;
   /** Prefixes of failure records listed so far: where the next poll begins if it cannot list them all. */
@@ -149,7 +147,6 @@ export const newRunNotes = (localMs: number, rate = 0, doubtful: Iterable<string
     dirty: false,
     manyFailures: false,
     wantsFailures: false,
-    wantsNodes: false,
   },
   ...{ phaseSinceMs: localMs, wroteMs: localMs, nodesMs: localMs },
   rateSinceMs: rate > 0 ? never : localMs,

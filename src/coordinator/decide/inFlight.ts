@@ -34,7 +34,6 @@ export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): v
   if (observed === undefined) return;
   // They are listed in each poll until the next judgement.
   notes.wantsFailures = false;
-  notes.wantsNodes = false;
   if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
   const isRecent = ([, atMs]: readonly [string, number]) => observed.nowMs - atMs <= stuckAfterMs(at);
   const seenMs = new Map([...notes.seenMs].filter(isRecent));
@@ -175,11 +174,11 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
 
 /** Whether records, and the nodes where it is one, were listed after a time: the work may have ended since they were before. */
 function isListed({ notes }: Draft, { work }: Pick<InFlight, "work">, afterMs: number): boolean {
-  const failures = notes.failuresAtMs > afterMs;
-  const nodes = work.kind !== "node" || notes.nodesAtMs > afterMs;
-  notes.wantsFailures ||= !failures;
-  notes.wantsNodes ||= !nodes;
-  return failures && nodes;
+  // Nodes are polled every few seconds anyway.
+  if (work.kind === "node" && notes.nodesAtMs <= afterMs) return false;
+  const listed = notes.failuresAtMs > afterMs;
+  notes.wantsFailures ||= !listed;
+  return listed;
 }
 
 /**

@@ -114,7 +114,7 @@ async function sendPacks(term: Term, { state, packs, notes }: Draft): Promise<vo
     state,
     packs.filter((one) => !unwritten.has(sendKey(state, one))),
   );
-  // Sends at the same time arrive in any order, and stragglers are judged by the order. So no more are made at once than
+  // Sends at the same time arrive in any order, and what waits is judged by the order. So no more are made at once than
   // packs are computed at once, or in a few seconds.
   const fewer = Math.max(packMsOf(state) / limits.shortPackMs, 1);
   const packsSentAtOnce = Math.max(Math.ceil(limits.sendsAtOnceMin / fewer), packsAtOnce(state));

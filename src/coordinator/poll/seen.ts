@@ -72,9 +72,7 @@ export function wantedOf(state: State, notes: RunNotes, { localMs }: DecideTime)
     // A layout without a rule may be that of an earlier version. A plan may be there though nobody asked for it, see `trackPlan`.
     plan: layout?.fold === undefined,
     groups: computing ? groupsOf(shardsToList(state, layout), layout.shardSize) : [],
-    nodes: computing
-      ? nodesToPoll(state, layout, notes.wantsNodes ? Number.POSITIVE_INFINITY : localMs - notes.nodesMs)
-      : [],
+    nodes: computing ? nodesToPoll(state, layout, localMs - notes.nodesMs) : [],
     failures:
       (localMs - notes.failuresMs >= failuresEveryMs || notes.wantsFailures) &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
