@@ -4,6 +4,7 @@ import { decodeCalls, dollarsOf } from "../model/calls.ts";
 import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../model/closedRun.ts";
 import { CorruptDataError, LeasefoldError, NewerVersionError } from "../model/errors.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
+import { runIdPattern } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { blobPage, blobPages } from "./containersAndQueues.ts";
@@ -110,6 +111,8 @@ async function listMarkers(client: Client): Promise<ReadonlyMap<string, ListedMa
 }
 
 function listedMarker({ name, metadata, etag, lastModifiedMs }: ListedBlob, dateMs: number): ListedMarker {
+  // Whoever may write markers chooses the name, and storage refuses to read some names.
+  if (!runIdPattern.test(name)) return new CorruptDataError("stray-marker", "its name is no run's id");
   try {
     return { value: decodeMarker(metadata, name), etag, lastModifiedMs, dateMs };
   } catch (error) {

@@ -54,7 +54,9 @@ describe("a terminal", () => {
   });
 
   it("shows characters that are not seen, and leaves those of words and emoji", () => {
-    for (const code of [0xad, 0x200b, 0x2028, 0x2029, 0x2060, 0x3164, 0xfeff, 0xe0001, 0xe0041])
+    for (const code of [
+      0xad, 0x200b, 0x2028, 0x2029, 0x2060, 0x3164, 0xfeff, 0xfff9, 0xfffb, 0xe0001, 0xe0041,
+    ])
       expect(visible(`a${String.fromCodePoint(code)}b`)).toBe(`a\\u{${code.toString(16)}}b`);
     const words = "na\u00efve \u0645\u06cc\u200c\u062e \u{1f469}\u200d\u{1f4bb} \u2601\ufe0f";
     expect(visible(words)).toBe(words);

@@ -65,6 +65,22 @@ describe("the list of runs", () => {
     ]);
   });
 
+  it("tells of a blob among the markers whose name is no run's id, and reads nothing under that name", async () => {
+    const { client, storage } = await clientWorld();
+    const { uid } = await submit(client, request);
+    const name = "x".repeat(1_024);
+    const metadata = encodeMarker({ uid, want: "run", generation: 1, cap: 1, turn: 0, command: 0 });
+    await storage.blobs.create(names.active, name, "", { metadata });
+    const { read } = storage.blobs;
+    storage.blobs.read = (container, blob, ...rest) =>
+      blob.startsWith(name) ? expect.fail(blob) : read(container, blob, ...rest);
+    const listed = (await runs(client)).runs;
+    expect(listed.map(({ run, word }) => [run, word])).toEqual([
+      ["r1", "waiting"],
+      [name, "unreadable"],
+    ]);
+  });
+
   it("is empty before anything was started", async () => {
     const { client } = await clientWorld({ places: false });
     expect(await runs(client)).toEqual({ runs: [] });

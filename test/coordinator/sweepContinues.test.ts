@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { expiry } from "../../src/coordinator/deletion/expire.ts";
 import { StorageError } from "../../src/model/errors.ts";
 import { expiryBlob, sweepBlob } from "../../src/model/names.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
+import { resultBlobs, runBlobs } from "../../src/model/runBlobs.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 import { dayMs, ended, unmarked, wantOf } from "./sweeping.ts";
 
@@ -86,6 +86,35 @@ test.each([
     expect(terms).toBeLessThan(200);
   }
   expect(new Set(await wanted(twin, 60))).toEqual(new Set(["delete"]));
+});
+
+const old = { newestMs: 0, stateMs: 0, hasParts: true };
+test.each([
+  [
+    "a generation of a run as a folder",
+    { container: "t-results", open: { id: "r0", uid: "uidr0/001", ...old } },
+  ],
+  [
+    "the partials of a run as a folder",
+    { container: "t-runs", open: { id: "r0", uid: "uidr0/parts", ...old } },
+  ],
+  ["the container of inputs", { container: "t-inputs" }],
+])("a sweep that another one left deletes nothing where a forger names %s", async (_, page) => {
+  const twin = leadOnTwin();
+  const { storage, names } = twin;
+  await unmarked(twin, "r0", ended("failed"));
+  const [at, results] = [runBlobs("r0", "uidr0"), resultBlobs("r0", "uidr0")];
+  const kept = [
+    [names.runs, at.part(0, 1)],
+    [names.results, results.manifest(1)],
+    [names.inputs, "_dropped/mine.csv"],
+  ] as const;
+  await storage.blobs.ensureContainer(names.inputs);
+  for (const [container, name] of kept) await storage.blobs.create(container, name, "x");
+  await twin.world.advance(31 * dayMs);
+  await storage.blobs.create(names.runs, sweepBlob, JSON.stringify({ v: 1, ...page }));
+  await expiry(twin.ports, 30).slice(twin.leader);
+  for (const [container, name] of kept) expect(storage.operator.blobNames(container)).toContain(name);
 });
 
 test("a term whose sweep cannot be kept ends as any other", async () => {

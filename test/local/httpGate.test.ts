@@ -26,6 +26,7 @@ describe("a request to an embedded instance", () => {
     ["a name that ends like this machine's", { host: "evil-localhost" }, 421],
     ["user information before the host", { host: "127.0.0.1:7071@evil.example" }, 421],
     ["no host at all", {}, 421],
+    ["a port that there is not", { host: "127.0.0.1:65536" }, 421],
     ["a page of another origin", { host, origin: "https://evil.example" }, 403],
     ["a page that hides its origin", { host, origin: "null" }, 403],
     ["a page on another port of this machine", { host, origin: "http://127.0.0.1:3000" }, 403],

@@ -11,7 +11,7 @@
  * seen, by which one name looks like another. Joiners and two variation selectors are part of words and of emoji.
  */
 const controls =
-  /\r\n|[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}](?<!\u200c|\u200d|\ufe0e|\ufe0f)/gu;
+  /\r\n|[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb](?<!\u200c|\u200d|\ufe0e|\ufe0f)/gu;
 /** What `styleText` makes of our own styles: colors, bold, dim and inverse. None of them hides or moves text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these.
 const ownStyles = /(\u001b\[(?:[0127]|22|27|3[1-6]|39)m)/;

@@ -130,9 +130,11 @@ export function expiry(ports: Ports, keepDays: number) {
 async function continued({ storage, names, leader }: SweepTerm): Promise<Sweep> {
   const found = await storage.blobs.read(names.runs, sweepBlob, { signal: leader.lost });
   const etag = found.kind === "missing" ? undefined : found.properties.etag;
-  const page = found.kind === "missing" ? undefined : pageOf(found.body);
-  const first = { v: wireVersion, container: names.runs } as const;
-  return { term: leader.term, etag, page: page ?? first, waiting: [], before: undefined, nowMs: 0 };
+  const kept = found.kind === "missing" ? undefined : pageOf(found.body);
+  // No other container is swept, whatever the blob says.
+  const isOurs = kept !== undefined && [names.runs, names.results].includes(kept.container);
+  const page = isOurs ? kept : ({ v: wireVersion, container: names.runs } as const);
+  return { term: leader.term, etag, page, waiting: [], before: undefined, nowMs: 0 };
 }
 
 function pageOf(body: Uint8Array): Page | undefined {

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { closedBlobs } from "../../model/closedRun.ts";
-import { wireVersion } from "../../model/decode.ts";
+import { idSchema, wireVersion } from "../../model/decode.ts";
 import { limits } from "../../model/limits.ts";
 import { encodeMarker, type Marker } from "../../model/marker.ts";
-import { droppedBlobs, runIdPattern } from "../../model/names.ts";
+import { droppedBlobs } from "../../model/names.ts";
 import { manifestSchema, specSchema } from "../../model/run.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { isFinal, stateSchema } from "../../model/state.ts";
@@ -19,8 +19,8 @@ import { type DeletingTerm, deleteUnder } from "./deleteRun.ts";
 
 /** What a container holds under one uid, as far as its pages were read. */
 const folderSchema = z.object({
-  id: z.string(),
-  uid: z.string(),
+  id: idSchema,
+  uid: idSchema,
   /** When anything under it was last written. */
   newestMs: z.number(),
   /** When the leader last wrote the run's state. */
@@ -40,7 +40,7 @@ export const pageSchema = z.object({
   /** What is before this name was inspected. */
   from: z.string().optional(),
   /** Tries of this page that storage refused or did not answer. */
-  failed: z.number().optional(),
+  failed: z.int().nonnegative().optional(),
 });
 export type Page = z.infer<typeof pageSchema>;
 
@@ -64,7 +64,9 @@ export function foldersOn(
   let current = open;
   for (const { name, lastModifiedMs } of page) {
     const [, id, uid, rest] = inFolder.exec(name) ?? [];
-    if (id === undefined || uid === undefined || rest === undefined || !runIdPattern.test(id)) continue;
+    if (id === undefined || uid === undefined || rest === undefined) continue;
+    // What is not named so is none of ours.
+    if (![id, uid].every((one) => idSchema.safeParse(one).success)) continue;
     if (current === undefined || current.id !== id || current.uid !== uid) {
       if (current !== undefined) ended.push(current);
       current = { id, uid, newestMs: 0, stateMs: undefined, hasParts: false };

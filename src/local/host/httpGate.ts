@@ -24,7 +24,7 @@ export function refusalOf(path: string | undefined, headers: IncomingHttpHeaders
   // The absolute form would carry a second host name.
   if (path?.startsWith("/") !== true)
     return { status: 400, code: "bad-path", detail: "the request names no path of this server" };
-  if (!loopbackHost.test(host)) {
+  if (!loopbackHost.test(host) || !URL.canParse(`http://${host}`)) {
     return { status: 421, code: "other-host", detail: "Host: use 127.0.0.1 or localhost" };
   }
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {

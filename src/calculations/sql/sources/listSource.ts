@@ -48,12 +48,12 @@ function globPattern(source: string): RegExp {
   let depth = 0;
   const body = source.replace(/\*\*\/|\*\*|[*?{},.+^$()|[\]\\]/g, (token) => {
     if (token === "{") depth += 1;
-    if (token === "}") depth -= 1;
+    if (token === "}" && --depth < 0) throw unevenBraces(source);
     if (token === ",") return depth > 0 ? "|" : ",";
     return tokens[token] ?? `\\${token}`;
   });
-  if (depth === 0) return new RegExp(`^${body}$`, "s");
-  throw new CalculationError("bad-source", `${source}: a brace is not closed`);
+  if (depth > 0) throw unevenBraces(source);
+  return new RegExp(`^${body}$`, "s");
 }
 
 function hiveOf(folders: readonly string[]): Record<string, string | null> {
@@ -85,6 +85,9 @@ function hiveColumns(files: readonly SourceFile[]): HiveColumn[] {
       return [name, are(/^-?\d{1,18}$/) ? "BIGINT" : are(/^\d{4}-\d\d-\d\d$/) ? "DATE" : "VARCHAR"];
     });
 }
+
+const unevenBraces = (source: string): CalculationError =>
+  new CalculationError("bad-source", `${source}: each { needs a } after it, and each } a { before it`);
 
 const tooMany = (source: string): CalculationError =>
   new CalculationError(

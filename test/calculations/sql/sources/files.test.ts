@@ -68,6 +68,16 @@ test("wildcards choose files", async () => {
   expect(await count("data/**/1199.csv")).toEqual({ n: 100 });
 });
 
+test.each(["data/many/{1000", "data/many/1000}{1001", "data/many/*}"])(
+  "braces that do not match, as in %s, are refused",
+  async (source) => {
+    await expect(tables.rows({ source, query })).rejects.toMatchObject({
+      code: "bad-source",
+      message: expect.stringContaining(source),
+    });
+  },
+);
+
 /** The rows of a run, and the bytes that it read of each file. */
 async function counted(params: Readonly<Record<string, unknown>>) {
   const files = memoryFiles(tables.content);
