@@ -128,17 +128,15 @@ export function expiry(ports: Ports, keepDays: number) {
 /** The sweep where the terms before left it; a new one, in its place, where they left none that is readable. */
 async function continued({ storage, names, leader }: SweepTerm): Promise<Sweep> {
   const found = await storage.blobs.read(names.runs, sweepBlob, { signal: leader.lost });
-  const etag = found.kind === "missing" ? undefined : found.properties.etag;
-  const kept = found.kind === "missing" ? undefined : pageOf(found.body);
-  // No other container is swept, whatever the blob says.
-  const isOurs = kept !== undefined && [names.runs, names.results].includes(kept.container);
-  const page = isOurs ? kept : ({ v: wireVersion, container: names.runs } as const);
+  const [etag, left] = found.kind === "missing" ? [] : [found.properties.etag, pageOf(found.body, names)];
+  const page = left ?? { v: wireVersion, container: names.runs };
   return { term: leader.term, etag, page, waiting: [], before: undefined, nowMs: 0 };
 }
 
-function pageOf(body: Uint8Array): Page | undefined {
+function pageOf(body: Uint8Array, { runs, results }: Ports["names"]): Page | undefined {
   try {
-    return decodeJson(pageSchema, body, sweepBlob);
+    const page = decodeJson(pageSchema, body, sweepBlob);
+    return [runs, results].includes(page.container) ? page : undefined;
   } catch (error) {
     if (error instanceof CorruptDataError || error instanceof NewerVersionError) return undefined;
     throw error;
