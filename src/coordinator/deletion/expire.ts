@@ -25,9 +25,8 @@ import {
  * Deletes finished runs once they are old, and what late workers left behind. It works in slices, at the end of a
  * term, once a minute beside runs and once a day on an idle tick, and continues in the next term where it was, in
  * whatever process. Where runs are kept for ever it only deletes what belongs to no run. An old run is not deleted
- * here: its marker is made to say `delete`, and the leader does the rest.
- *
- * Not promised: that a sweep sees every blob. A container that storage does not list is given up for the day.
+ * here: its marker is made to say `delete`. Not promised: that a sweep sees every blob. A container that storage does
+ * not list is given up for the day.
  */
 export type Expiry = ReturnType<typeof expiry>;
 
