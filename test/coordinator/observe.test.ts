@@ -130,6 +130,13 @@ test("a sign or a message that does not decode tells nothing, and those beside i
   });
 });
 
+test("a sign of a newer version tells nothing either, so that a rollback leads", async () => {
+  const { storage, names, later, sign } = await onTwin();
+  await sign("node-1", [{ work: pack(1) }]);
+  await storage.blobs.create(names.coordination, signBlob("node-2", "boot"), "", { metadata: { v: "9" } });
+  expect([...(await later()).signs.keys()]).toEqual([packKey(1)]);
+});
+
 test("the first messages tell which work waits, and the first pack of each send of a turn", async () => {
   const { later, enqueue } = await onTwin();
   await enqueue(compute(5));

@@ -1,4 +1,4 @@
-import { CorruptDataError, LeasefoldError, StorageError } from "../../model/errors.ts";
+import { CorruptDataError, LeasefoldError, NewerVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { decodeMessage, onePackEach, workOf } from "../../model/message.ts";
 import { parseSignBlob, signBlobs } from "../../model/names.ts";
@@ -79,7 +79,7 @@ function signsIn({ name, metadata, lastModifiedMs }: ListedBlob, nowMs: number):
       ended,
     }));
   } catch (error) {
-    if (error instanceof CorruptDataError) return [];
+    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return [];
     throw error;
   }
 }
