@@ -98,7 +98,7 @@ describe("the list of runs", () => {
       const chunks = id === "whole" ? 5 : id === "kept" ? 4_000 : 40;
       const tolerated = id === "gaps" || id === "kept" ? 2 : 0;
       await engine.submit({ id, chunks, packSize: 1, tolerate: { chunks: tolerated } });
-      await world.advance(id === "kept" ? 4_000 : 1_000);
+      await world.advance(id === "kept" ? 8_000 : 1_000);
       if (id === "kept") await world.finish(command(client, id, { kind: "cancel", keep: true }));
       if (id === "cancelled") await world.finish(command(client, id, { kind: "cancel" }));
       await engine.untilEnd(id);
