@@ -179,6 +179,17 @@ test("a queue that shows as many messages as a peek gives may hold more", async 
   expect((await later()).packs.full).toBe(true);
 });
 
+test("an old sign that storage does not delete ends no term", async () => {
+  const twin = await onTwin();
+  await twin.sign("node-1", [{}]);
+  await twin.world.advance(limits.signKeptMs + 1_000);
+  Object.assign(twin.storage.blobs, {
+    removeMany: () => Promise.reject(new StorageError("refused", "LeaseIdMissing", 412, "leased")),
+  });
+  expect((await twin.later()).signs.size).toBe(1);
+  expect(twin.signsLeft()).toHaveLength(1);
+});
+
 test("nothing is observed where storage is busy, and the next reading is due a second later", async () => {
   const { world, read, storage } = await onTwin();
   const { peek } = storage.queues;

@@ -53,13 +53,18 @@ async function listSigns(
       }
     }
   }
-  if (old.length > 0) await blobs.removeMany(coordination, old, { signal });
+  // One that storage does not delete, as it is leased by hand, is no harm.
+  if (old.length > 0) await blobs.removeMany(coordination, old, { signal }).catch(unlessRefused);
   const signs = Map.groupBy(seen, ([key]) => key);
   return {
     nowMs,
     computing,
     signs: new Map([...signs].map(([key, all]) => [key, all.map(([, one]) => one)])),
   };
+}
+
+function unlessRefused(error: unknown): void {
+  if (!(error instanceof StorageError)) throw error;
 }
 
 /** A sign that does not decode tells nothing: its work counts as work without one. */
