@@ -13,6 +13,13 @@ export const unevenWorlds = 25;
 
 /** The seed is one of those that simulation.test.ts plays when it is asked for no others. */
 export const isPlayedByDefault = (seed: number): boolean =>
-  seed > 0
-    ? seed <= worlds || (seed >= shortPacksFrom && seed < shortPacksFrom + shortPacksWorlds)
-    : seed < 0 && -seed <= changingWorlds;
+  seed < 0
+    ? -seed <= changingWorlds
+    : playedFrom.some(([from, count]) => seed >= from && seed < from + count);
+
+const playedFrom = [
+  [1, worlds],
+  [shortPacksFrom, shortPacksWorlds],
+  [lossyFrom, lossyWorlds],
+  [unevenFrom, unevenWorlds],
+] as const;

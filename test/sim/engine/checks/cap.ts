@@ -51,7 +51,7 @@ export function capIsKept({ ledger, nowMs, report }: Scene): Check {
       const cap = capOf(uid);
       if (open.size > cap)
         report("the cap is kept", `${open.size} packs of ${run} are in flight, the cap is ${cap}`);
-    } else if (effect.kind === "created" || effect.kind === "marked") {
+    } else if (effect.kind !== "removed") {
       const place = placeOf(effect.container, effect.name);
       if (place.kind === "marker") onMarker(effect.metadata["uid"] ?? "", Number(effect.metadata["cap"]));
       else if (place.kind === "run" && /^(parts|failed\/\d+)\//.test(underPlan(place.rest).rest))

@@ -35,9 +35,15 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
   }
 
   /** A command that came when all was over is answered by the final state. Of a broken submit there is nothing else. */
-  function wrongWithMarker({ marker, state, specThere, manifests }: RunRecord): string | undefined {
+  function wrongWithMarker({
+    marker,
+    state,
+    specThere,
+    manifests,
+    deleteAskedMs,
+  }: RunRecord): string | undefined {
     if (marker === undefined) return undefined;
-    if (marker.want === "delete") return specThere ? "its spec is still there" : undefined;
+    if (deleteAskedMs !== undefined) return specThere ? "its spec is still there" : undefined;
     if (!specThere && state === undefined && manifests.size === 0) return undefined;
     if (state === undefined || !isFinal(state.phase)) return `its run is ${state?.phase ?? "not begun"}`;
     return marker.generation > state.generation ? `generation ${marker.generation} was asked for` : undefined;

@@ -18,6 +18,8 @@ export interface RunRecord {
   marker?: Marker;
   /** Once somebody has asked for its deletion. */
   deleteAskedMs?: number;
+  /** Of the latest state. */
+  stateEtag?: string;
   /** Of generations that were to end with what was done: the partials that were there then, by pack. */
   readonly kept: Map<number, ReadonlyMap<number, string>>;
   /** Everything of this uid that is there, spec and marker left out: name by when it was written. */
@@ -139,7 +141,10 @@ export class Ledger {
       if (redo !== undefined) run.redone.set(marker.generation, { redo, code });
       if (keep !== undefined && !run.kept.has(marker.generation))
         run.kept.set(marker.generation, new Map(run.parts));
-      if (marker.want === "delete") run.deleteAskedMs ??= this.#nowMs();
+      // An expiry deletes only the state whose age it judged, or what has none.
+      const { by, judged = run.stateEtag } = effect.metadata;
+      const asks = by !== "expiry" || judged === run.stateEtag;
+      if (marker.want === "delete" && asks) run.deleteAskedMs ??= this.#nowMs();
     } else if (place.kind === "spec") {
       const spec = parsed<Spec>(body);
       const run = this.record(place.id, spec.uid);
@@ -159,8 +164,10 @@ export class Ledger {
       run.plan = parsed<Plan>(body);
       run.origin = origin;
       run.parts.clear();
-    } else if (rest === "state.json") this.#state(run, parsed<State>(body));
-    else if (rest.startsWith("parts/")) {
+    } else if (rest === "state.json") {
+      run.stateEtag = etag;
+      this.#state(run, parsed<State>(body));
+    } else if (rest.startsWith("parts/")) {
       // What a late writer adds to an older plan is read by nobody.
       if (origin !== run.origin) return;
       run.parts.set(numberAtEnd(rest), etag);

@@ -58,7 +58,7 @@ export const changedCodeRules: readonly Mutant[] = [
   {
     without: "a partial of the right code in the place of another",
     rule: 5,
-    killedBy: "every run ends",
+    killedBy: "the scenario's own end",
     cases: [foreign],
     edits: edit(
       "worker/folding/outputs.ts",
@@ -106,8 +106,8 @@ export const changedCodeRules: readonly Mutant[] = [
     edits: edit("coordinator/decide/refused.ts", "!== ended) {\n    forget(draft);", "!== ended) {").concat(
       edit(
         "coordinator/decide/refused.ts",
-        "const advances = quietMs < usualMs(state, at.limitMs) ||",
-        "const advances =",
+        "const advances = quietMs < usualMs(state) || isAtWork(notes, at.nowMs);",
+        "const advances = quietMs < 0;",
       ),
     ),
   },

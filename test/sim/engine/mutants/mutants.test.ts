@@ -6,6 +6,7 @@ import type { EngineCase } from "../engineCase.ts";
 import { isPlayedByDefault } from "../seeds.ts";
 import type { EngineCaseDone } from "../simulationWorker.ts";
 import { changedCodeRules } from "./changedCodeRules.ts";
+import { inFlightRules } from "./inFlightRules.ts";
 import type { Mutant } from "./mutant.ts";
 import { rules1to6 } from "./rules1to6.ts";
 import { rules7to9 } from "./rules7to9.ts";
@@ -17,7 +18,14 @@ import { rules14to25 } from "./rules14to25.ts";
  * that the table names has to see it; the code as it is has to pass the very same cases. Of these, simulation.test.ts
  * plays the scenarios and the first seeds anyway.
  */
-const mutants = [...rules1to6, ...rules7to9, ...rules10to12, ...rules14to25, ...changedCodeRules];
+const mutants = [
+  ...rules1to6,
+  ...rules7to9,
+  ...rules10to12,
+  ...rules14to25,
+  ...inFlightRules,
+  ...changedCodeRules,
+];
 let code: SimulationCode;
 const used = new Map<string, EngineCase>();
 /** The first case mostly kills: a second thread would play another for nothing. */
@@ -73,7 +81,9 @@ const isPlayedHereOnly = (one: EngineCase): boolean =>
   typeof one === "object" || (typeof one === "number" && !isPlayedByDefault(one));
 
 /** The other rules have tests of their own, which the table in docs/ARCHITECTURE.md names. */
-const rulesWithMutants = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 18, 20, 21, 22, 24, 25, 29, 30];
+const rulesWithMutants = [
+  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 29, 30,
+];
 
 test("every rule of the protocol that the simulation watches has a mutant", () => {
   const rules = new Set(mutants.map((mutant) => mutant.rule));

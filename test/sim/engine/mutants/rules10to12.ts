@@ -95,6 +95,17 @@ export const rules10to12: readonly Mutant[] = [
     ),
   },
   {
+    without: "the ETag of the state that an expiry judged",
+    rule: 10,
+    killedBy: "deleted only what is worthless",
+    cases: ["the marker of an expiry arrives after a retry has ended, and deletes nothing"],
+    edits: edit(
+      "coordinator/deletion/deleteRun.ts",
+      '{ ifMatch: judged ?? "", signal: leader.lost }',
+      "{ signal: leader.lost }",
+    ),
+  },
+  {
     without: "the sweep of what late writers left",
     rule: 10,
     killedBy: "what is left is documented",

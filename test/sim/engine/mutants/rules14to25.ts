@@ -1,4 +1,3 @@
-import { calm } from "../scenarios/calm.ts";
 import { edit, type Mutant } from "./mutant.ts";
 
 const hangs = "a pack that never ends, under a limit of 300 s";
@@ -18,7 +17,7 @@ export const rules14to25: readonly Mutant[] = [
     without: "a record for a message that is delivered again (it is computed again)",
     rule: 14,
     killedBy: "few processes die of one piece of work",
-    cases: [kills, killsAll],
+    cases: ["a message that comes back while its resend is computed begins nothing"],
     edits: edit("worker/handleWork.ts", "if (again) return endSilent(ports, message);", ""),
   },
   {
@@ -26,13 +25,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 16,
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
-    edits: edit("coordinator/decide/failures.ts", "max: limits.diedSendsMax,", "max: 8,").concat(
-      edit(
-        "worker/attempt/earlierSends.ts",
-        "if (notes.length < limits.diedSendsMax) return notes.length;",
-        "return notes.length;",
-      ),
-    ),
+    edits: edit("coordinator/decide/failures.ts", "max: limits.diedSendsMax,", "max: 8,"),
   },
   {
     without: "a sealed shard that stays as it is",
@@ -67,25 +60,14 @@ export const rules14to25: readonly Mutant[] = [
     edits: edit("worker/plan.ts", "attempt.alone", "!attempt"),
   },
   {
-    without: "begun packs that a new leader knows of",
+    without: "a new leader that knows since when packs are taken",
     rule: 20,
     killedBy: "every run ends in time",
     cases: ["a leader is killed every eight seconds, and a worker with its pack"],
     edits: edit(
       "coordinator/advance.ts",
       "working: state, listed",
-      "working: { ...state, begun: [], batches: state.batches.map((one) => ({ ...one, atMs: nowMs })) }, listed",
-    ),
-  },
-  {
-    without: "patience with packs that wait in the queue (silence counts from their send)",
-    rule: 18,
-    killedBy: "hardly anything is computed twice",
-    cases: Object.keys(calm),
-    edits: edit(
-      "coordinator/decide/resend.ts",
-      "const begunMs = begunAtMs(state, pack, at);",
-      "const begunMs: number | undefined = sentAtMs(state, pack);",
+      "working: { ...state, taken: state.taken.map((one) => ({ ...one, atMs: nowMs })) }, listed",
     ),
   },
   {
@@ -167,17 +149,6 @@ export const rules14to25: readonly Mutant[] = [
     edits: edit("coordinator/term.ts", "localMs < known.untilMs", "localMs < 0"),
   },
   {
-    without: "counting the messages before packs are taken for lost (time alone decides)",
-    rule: 21,
-    killedBy: "messages do not pile up",
-    cases: ["nobody works for six hours"],
-    edits: edit(
-      "coordinator/decide/resend.ts",
-      "const lost = queued !== undefined && queued < unfinished.length;",
-      "const lost = queued !== undefined;",
-    ),
-  },
-  {
     without: "sharing out the packs of a message that take longer than those before",
     rule: 29,
     killedBy: "every run ends in time",
@@ -189,13 +160,6 @@ export const rules14to25: readonly Mutant[] = [
     ),
   },
   {
-    without: "packs of other runs before those of this one (they share the queues and the workers)",
-    rule: 18,
-    killedBy: "hardly anything is computed twice",
-    cases: ["calm runs that share the workers, number 6: hardly anything is computed twice"],
-    edits: edit("coordinator/advance.ts", "front: loop.front, ", ""),
-  },
-  {
     without: "a record for each pack of a message that the host set aside",
     rule: 29,
     killedBy: "the scenario's own end",
@@ -204,17 +168,6 @@ export const rules14to25: readonly Mutant[] = [
       "worker/handleWork.ts",
       "for (const one of onePackEach(message)) {",
       "for (const one of onePackEach(message).slice(0, 1)) {",
-    ),
-  },
-  {
-    without: "packs that are presumed taken with those that share their message",
-    rule: 29,
-    killedBy: "every run ends in time",
-    cases: ["a worker dies between two packs of one message"],
-    edits: edit(
-      "coordinator/decide/resend.ts",
-      "packsTaken(state) * rateSlack",
-      "Math.max(1, state.rate * 0.02)",
     ),
   },
   {

@@ -118,15 +118,9 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "every run ends",
     cases: ["a leader dies with each kind of task recorded and not sent"],
     edits: edit(
-      "coordinator/decide/draft.ts",
-      "(name) => state.tasks[name]?.sent !== true && !notes.tasksSent.has(taskKey(state, name)),",
-      "(name) => !notes.doubtful.has(taskKey(state, name)) && !notes.tasksSent.has(taskKey(state, name)),",
-    ).concat(
-      edit(
-        "coordinator/decide/resend.ts",
-        "if (!silent && !late) continue;",
-        "if (!silent || !late || kind !== '') continue;",
-      ),
+      "coordinator/decide/inFlight.ts",
+      "if (unsent.has(name)) continue;",
+      "if (unsent.has(name) || notes.doubtful.has(taskKey(state, name))) continue;",
     ),
   },
   {

@@ -125,8 +125,8 @@ export const closes: Readonly<Record<string, Scenario>> = {
         const records = op === "blobs.replace" && String(args[1]).endsWith("/state.json");
         return records && run()?.plan !== undefined ? new Promise(() => {}) : undefined;
       };
-      await script.submit({ id: "r", chunks: 12, packSize: 1 });
-      await script.until("most packs are done", () => (run()?.parts.size ?? 0) >= 8);
+      await script.submit({ id: "r", chunks: 20, packSize: 1 });
+      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 8);
       must(run()?.state?.cursor === 0, "no send is recorded");
       first.kill();
       script.hold = undefined;

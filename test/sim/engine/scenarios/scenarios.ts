@@ -6,6 +6,7 @@ import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
 import { endless } from "./endless.ts";
 import { forgeries } from "./forgeries.ts";
+import { inFlight } from "./inFlight.ts";
 import { lost } from "./lost.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
@@ -32,6 +33,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...endless,
   ...rest,
   ...lost,
+  ...inFlight,
   ...calm,
   ...sharedMessages,
   ...sharedTimer,

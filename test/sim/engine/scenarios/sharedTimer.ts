@@ -35,5 +35,6 @@ export const sharedTimer: Readonly<Record<string, Scenario>> = {
       }
       await script.untilEnded();
       script.mustBe("complete");
+      script.replaces = false;
     }),
 };

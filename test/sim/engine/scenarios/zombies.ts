@@ -71,14 +71,22 @@ export const zombies: Readonly<Record<string, Scenario>> = {
     play({ seed: 38, tree: deepTree, chunkMs: () => 200 }, async (script) => {
       const { run, broken, must } = script;
       script.start(leaderOnly);
-      script.start(workerOnly);
-      script.start(workerOnly);
       broken.chunks.add(2);
-      const node = holdFirst(script, creates("/nodes/001/1/00001"));
+      let slept = false;
+      const weather: Weather<FarCall> = {
+        calm: false,
+        delays: { veryLate: () => 30_000, stop: () => 2 * 60_000 },
+        fateOf(call) {
+          if (slept || !creates("/nodes/001/1/00001")(call)) return "arrives";
+          slept = true;
+          return "stops before";
+        },
+      };
+      script.start({ ...workerOnly, weather });
+      script.start({ ...workerOnly, weather });
       await script.submit({ id: "r", chunks: 9, packSize: 1, tolerate: { chunks: 1 } });
       await script.untilEnded();
-      node.letGo();
-      await script.world.advance(5_000);
+      await script.world.advance(2 * 60_000);
       must(run()?.manifests.get(1)?.folded === 8, "one chunk is missing");
       const sends =
         run()?.sent.filter(({ message }) => message.kind === "combine" && message.index === 1) ?? [];

@@ -1,0 +1,133 @@
+import { edit, type Mutant } from "./mutant.ts";
+
+const judge = "coordinator/decide/inFlight.ts";
+const signs = "worker/signs.ts";
+const kills = "a pack that ends its process, under a limit of 300 s";
+const onceOnly = "what throws in full swing, and what is combined, is sent once";
+const neverBegun = "a pack whose process always ends before it has begun";
+
+/** What becomes of work in flight, by what queues show and workers tell of themselves. */
+export const inFlightRules: readonly Mutant[] = [
+  {
+    without: "a judgement of signs that are silent (time alone decides)",
+    rule: 18,
+    killedBy: "every run ends in time",
+    cases: [kills],
+    edits: edit(judge, "!sign.live && sign.send === sends.sends)", "!sign.live && sign.send < 0)"),
+  },
+  {
+    without: "a process of its own for work whose process has died",
+    rule: 18,
+    killedBy: "few processes die of one piece of work",
+    cases: [kills],
+    edits: edit(judge, "alone: diedWith(finding), lost", "alone: false, lost"),
+  },
+  {
+    without: "a record of a death alone",
+    rule: 18,
+    killedBy: "few processes die of one piece of work",
+    cases: [kills],
+    edits: edit(judge, "finding.sign.begun && finding.sign.alone)", "finding.sign.begun && !finding.sign)"),
+  },
+  {
+    without: "patience with a death that counts",
+    rule: 18,
+    killedBy: "hardly anything is computed twice",
+    cases: ["work that is alone in a process which stops for ten seconds has not died"],
+    edits: edit(judge, "dead.silentMs <= limits.deathAloneMs", "dead.silentMs < 0"),
+  },
+  {
+    without: "a resend of what is lost",
+    rule: 18,
+    killedBy: "every run ends",
+    cases: { seedsFrom: 2_000_000 },
+    edits: edit(judge, '? { kind: "lost" } :', '? { kind: "there" } :'),
+  },
+  {
+    without: "more patience with each loss",
+    rule: 19,
+    killedBy: "the scenario's own end",
+    cases: [
+      "signs of long packs do not arrive for minutes, and what seems lost is resent more and more rarely",
+    ],
+    edits: edit(judge, "* 2 ** Math.min(sends.lost, limits.lostDoublings)", ""),
+  },
+  {
+    without: "an end of work that is always lost",
+    rule: 19,
+    killedBy: "few processes die of one piece of work",
+    cases: [neverBegun],
+    edits: edit(judge, "sends.lost + 1 < limits.lostMax ||", "sends.lost + 1 < 100 * limits.lostMax ||"),
+  },
+  {
+    without: "waiting for what queues show (all of it counts as taken)",
+    rule: 21,
+    killedBy: "messages do not pile up",
+    cases: ["nobody works for two hours"],
+    edits: edit(
+      "coordinator/decide/taken.ts",
+      "const shown = packs.firstPack.get(turnKey(state));",
+      "const shown = packs.firstPack.size < 0 ? packs.firstPack.get(turnKey(state)) : undefined;",
+    ).concat(edit(judge, "if (waits) return there();", "if (waits && sends.sends < 0) return there();")),
+  },
+  {
+    without: "a list of records before work counts as lost",
+    rule: 18,
+    killedBy: "hardly anything is computed twice",
+    cases: [onceOnly],
+    edits: edit(judge, "const listed = notes.failuresAtMs > afterMs;", "const listed = afterMs > 0;"),
+  },
+  {
+    without: "a look for the node before its combine counts as lost",
+    rule: 18,
+    killedBy: "hardly anything is computed twice",
+    cases: [onceOnly],
+    edits: edit(judge, 'if (work.kind === "node" && notes.nodesAtMs', "if (afterMs < 0 && notes.nodesAtMs"),
+  },
+  {
+    without: "telling a list that failed from an empty one",
+    rule: 13,
+    killedBy: "fails only for a reason",
+    cases: { seedsFrom: 1 },
+    edits: edit(
+      "worker/folding/outputs.ts",
+      "for await (const page of pagesOf(storage.blobs, names.runs, prefix, { metadata: true })) yield* page.blobs;",
+      "try {\n    for await (const page of pagesOf(storage.blobs, names.runs, prefix, { metadata: true })) yield* page.blobs;\n  } catch {}",
+    ),
+  },
+  {
+    without: "patience with slow work before the very end of a run",
+    rule: 18,
+    killedBy: "hardly anything is computed twice",
+    cases: { seedsFrom: 3_000_000 },
+    edits: edit(judge, "if (last && sends.sends", "if (sends.sends"),
+  },
+  {
+    without: "a confirmed sign before work that was sent before begins",
+    rule: 17,
+    killedBy: "few processes die of one piece of work",
+    cases: [kills],
+    edits: edit(signs, "await inTurn(write);", ""),
+  },
+  {
+    without: "a sign that is written again",
+    rule: 17,
+    killedBy: "hardly anything is computed twice",
+    cases: { seedsFrom: 3_000_000 },
+    edits: edit(signs, "? written.everyMs : 0;", "? 1_000_000 * written.everyMs : 0;"),
+  },
+  {
+    without: "a window that grows when all of it was taken",
+    rule: 18,
+    killedBy: "every run ends in time",
+    cases: ["more threads than the first window has packs for"],
+    edits: edit("coordinator/decide/fanOut.ts", "const few = notes.drained ||", "const few ="),
+  },
+  {
+    without: "an end of running work that nobody wants",
+    rule: 26,
+    killedBy: "the scenario's own end",
+    cases: ["a cancel frees the threads of long packs within five seconds"],
+    edits: edit("worker/markerWatch.ts", "if (why !== undefined) stop.abort(", "if (why === '') stop.abort("),
+  },
+];
