@@ -1,11 +1,10 @@
 import { addCalls, type CallCounts, shareOfCalls, subtractCalls } from "../model/calls.ts";
 import { limits } from "../model/limits.ts";
-import { packsOf } from "../model/packs.ts";
-import { isFinal, type State } from "../model/state.ts";
+import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
-import { isInFullSwing, pauseBetween } from "./decide/pace.ts";
+import { isInFullSwing, lostAfterMs, pauseBetween } from "./decide/pace.ts";
 import type { Observed } from "./observed.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
@@ -75,11 +74,12 @@ async function observeFor(
 ): Promise<Observed | undefined> {
   const lasting = runs.filter(({ notes }) => localMs - notes.phaseSinceMs >= limits.observeEveryMs);
   if (lasting.length === 0) return undefined;
-  const sends = ({ layout, cursor }: State) => layout !== undefined && cursor < packsOf(layout);
   const slow = lasting.every(
-    ({ working, notes }) => isInFullSwing(working) && sends(working) && !notes.wantsFailures,
+    ({ working, notes }) => isInFullSwing(working) && !notes.drained && !notes.wantsFailures,
   );
-  return observe(slow ? limits.observeEverySlowMs : limits.observeEveryMs);
+  // What takes long is not lost within a second.
+  const fifthMs = Math.min(...lasting.map(({ working }) => lostAfterMs(working) / 5));
+  return observe(slow ? limits.observeEverySlowMs : Math.max(limits.observeEveryMs, fifthMs));
 }
 
 /** A run whose poll failed shortens no pause but the one in which its backoff ends. */

@@ -119,7 +119,7 @@ export interface RunNotes {
   manyFailures: boolean;
   /** Work counts as lost only by failures that were listed after it was due. */
   wantsFailures: boolean;
-  /** Until the next piece of work in flight counts as lost. */
+  /** Until the next piece of work in flight counts as lost; known once no sent pack waits in a queue. */
   lostInMs: number;
   /** Prefixes of failure records listed so far: where the next poll begins if it cannot list them all. */
   failuresFrom: number;

@@ -166,7 +166,8 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
   const sinceMs = Math.max(one.takenMs, sends.atMs, seenMs.get(name) ?? 0);
   const dueMs = sinceMs + one.lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
   if (observed.nowMs <= dueMs) {
-    notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
+    // While packs wait, nobody waits for this one.
+    if (notes.drained) notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
     return { kind: "there" };
   }
   return isListed(draft, one, dueMs) ? { kind: "lost" } : { kind: "there" };

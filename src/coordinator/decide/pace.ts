@@ -122,8 +122,7 @@ export function pauseBetween(
     if (fast) return fastLoopMs;
     // The first outcomes say little about how fast the others come.
     const shortest = Math.min(loopMs / shortestShare, (shortestPacks * 1_000) / working.rate);
-    // Where the queues are dry already, a pack that ends is replaced within a tenth of its time.
-    const dryMs = notes.drained ? mean(working.durationsMs) / 5 : runsDryMs(working);
+    const dryMs = runsDryMs(working, notes);
     if (!young) return Math.max(fastLoopMs, shortest, dryMs / 2);
     return Math.max(
       loopMs / shortestShare,
@@ -147,10 +146,12 @@ const learningPauseMs = ({ layout, durationsMs }: State): number =>
   durationsMs.length === 0 ? (layout?.packMs ?? 0) / 8 : mean(durationsMs) / 4;
 
 /** When the packs that wait in the queue will all be begun, at the present rate; never where it has none to send. */
-function runsDryMs(state: State): number {
+function runsDryMs(state: State, { drained }: Pick<RunNotes, "drained">): number {
   const { layout, rate, inFlight } = state;
   const sending = state.phase === "computing" && !state.paused && layout !== undefined;
   if (!sending || rate === 0 || state.cursor >= packsOf(layout)) return Number.POSITIVE_INFINITY;
+  // Where they are dry already, a pack that ends is replaced within a tenth of its time.
+  if (drained) return mean(state.durationsMs) / 5;
   return (Math.max(0, inFlight - packsAtOnce(state)) * 1_000) / rate;
 }
 
