@@ -46,8 +46,6 @@ export const clientLimits = {
   inputsShownMax: 10,
   /** Plan segments read to show inputs: each has up to 5,000 inputs. */
   inputSegmentsRead: 16,
-  /** Peek Messages returns at most 32 (learn.microsoft.com/rest/api/storageservices/peek-messages). */
-  peekMax: 32,
   /** Characters of a message that are shown: most have a few hundred, and a finish at most 64 KB. */
   messageCharactersMax: 8_192,
   /** Cells of a map of packs: a screen has no more, and a person sees no more. */

@@ -1,4 +1,5 @@
 import { InputError } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
 import { decodeMessage, isWake } from "../model/message.ts";
 import { queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
@@ -34,7 +35,7 @@ async function viewQueue({ storage }: Client, queue: string): Promise<QueueView>
  * `InputError` for a queue that is not of this namespace.
  */
 export async function peekQueue({ storage, names }: Client, name: string, max = 1) {
-  checkWhole("n", max, clientLimits.peekMax, "bad-count");
+  checkWhole("n", max, limits.peekMax, "bad-count");
   const all = queuesOf(names);
   const prefix = names.packs.slice(0, -"packs".length);
   const queue = all.find((one) => one === name || one === `${prefix}${name}`);

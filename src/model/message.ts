@@ -19,11 +19,11 @@ const common = {
   turn: count,
   /** Earlier attempts of this send that threw. */
   tries: count.optional(),
-  /** The work was already sent in this turn: its output may exist, and an attempt notes that it begins. */
+  /** The work was already sent in this turn: its output may exist, and it begins once a sign tells so. */
   repeat: z.boolean().optional(),
   /** An earlier delivery of this send ended without a record. */
   silent: z.boolean().optional(),
-  /** Processes died with this work, so nothing else runs beside it. */
+  /** A process died with this work, so nothing else runs beside it. */
   alone: z.boolean().optional(),
   /** Identity of the code that must do the work; absent: that of the plan. */
   code: z.string().optional(),

@@ -26,8 +26,8 @@ describe("a sign", () => {
   });
 
   test("says how its process ended in characters that a header carries", () => {
-    const { ended = "" } = encodeSign({ ...sign, ended: `/home/jürgen/a.ts\n${"x".repeat(900)}` });
-    expect(ended).toMatch(/^\/home\/j\?rgen\/a\.ts\?x+$/);
+    const { ended = "" } = encodeSign({ ...sign, ended: `jürgen/a.ts\n${"x".repeat(900)}` });
+    expect(ended).toMatch(/^j\?rgen\/a\.ts\?x+$/);
     expect(ended).toHaveLength(200);
   });
 

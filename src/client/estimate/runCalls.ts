@@ -72,7 +72,7 @@ export const perPack: CallCounts = addCalls(message, partial);
 /**
  * Estimates the storage calls of a run by billing class.
  *
- * Exact for a run without failures, resends and stragglers: plan, packs, nodes, finish and clean-up. Estimates: `reads`,
+ * Exact for a run without failures and resends: plan, packs, nodes, finish and clean-up. Estimates: `reads`,
  * which depend on how packs coincide, `leading`, `signs`, and messages that short packs share. Partials count as small enough for
  * metadata; a larger one costs one more read. Not included: the polls of empty queues by the Functions host, which it makes
  * without a run too.

@@ -112,8 +112,8 @@ function without(size: number, bits: Bitmap): Bitmap {
 }
 
 /**
- * Whether a paused run needs no leader: no process says that it computes any of it, and no task is under way. Its marker then says so with the number of the command that paused it, so that any
- * later command wakes it by its higher number.
+ * Whether a paused run needs no leader: no process says that it computes any of it, and no task is under way. Its marker
+ * then says so with the number of the command that paused it, so that any later command wakes it by its higher number.
  */
 export function hasComeToRest(
   state: State,

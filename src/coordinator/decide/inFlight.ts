@@ -113,7 +113,7 @@ function judgeTasks(judging: Judging): void {
     trackTakenAgain(task, { state, name, observed: judging.observed, nowMs: at.nowMs });
     const work = taskOf(name);
     const kind = work.kind === "node" ? "combine" : work.kind;
-    // What an earlier leader may have sent is sent again as soon as nobody is seen to have it.
+    // What an earlier leader may have sent is resent as soon as nobody is seen to have it.
     const doubtful = task.sent !== true && notes.doubtful.has(taskKey(state, name));
     const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, kind);
     const after = { lostAfterMs, slowAfterMs: Number.POSITIVE_INFINITY };

@@ -81,7 +81,7 @@ export const slowAfterMs = ({ durationsMs }: State): number =>
     ? Number.POSITIVE_INFINITY
     : Math.max(limits.slowFactor * p95(durationsMs), 2 * Math.max(...durationsMs), limits.lostMsMin);
 
-/** Longer than a process can be at a piece of work: its limit, and the retries of the worker that then writes the record. */
+/** Longer than a process can be at a piece of work: its limit, the retries of its record, and the host's ten minutes. */
 export const stuckAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
   limits.hostHidesMs + limitMs + limits.endRetryMs;
 

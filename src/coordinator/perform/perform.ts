@@ -131,8 +131,7 @@ const packMsOf = ({ durationsMs, layout }: State): number =>
   durationsMs.length > 0 ? mean(durationsMs) : (layout?.packMs ?? 0);
 
 /**
- * Sends the recorded tasks of which nobody knows that they were sent; the state that records them must have been
- * confirmed. What an earlier term recorded may have been sent by it.
+ * Sends the tasks that this term has recorded and not sent; the state that records them must have been confirmed.
  */
 export async function sendTasks({ term, notes }: TermRun, state: State): Promise<void> {
   const sends = unsentTasks(state, notes).map((name) => {

@@ -53,8 +53,8 @@ async function listSigns(
       }
     }
   }
-  // One that storage does not delete, as it is leased by hand, is no harm.
-  if (old.length > 0) await blobs.removeMany(coordination, old, { signal }).catch(unlessRefused);
+  // One that storage refuses to delete, as it is leased by hand, must not end the term.
+  if (old.length > 0) await blobs.removeMany(coordination, old, { signal }).catch(unlessOfStorage);
   const signs = Map.groupBy(seen, ([key]) => key);
   return {
     nowMs,
@@ -63,7 +63,8 @@ async function listSigns(
   };
 }
 
-function unlessRefused(error: unknown): void {
+/** A sign that stays is deleted by a later reading. */
+function unlessOfStorage(error: unknown): void {
   if (!(error instanceof StorageError)) throw error;
 }
 

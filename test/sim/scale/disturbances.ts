@@ -1,7 +1,7 @@
 import { submit } from "../../../src/client/submit.ts";
 import { StorageError } from "../../../src/model/errors.ts";
 import { isFinal } from "../../../src/model/state.ts";
-import { durationsOf, makespanMs, type Shape, sumOf } from "../../support/durations.ts";
+import { durationsOf, makespanMs, type Shape } from "../../support/durations.ts";
 import { simNames as names, requestOf } from "../../support/engineWorld.ts";
 import type { DoomedTask } from "../../support/rangesCode.ts";
 import { seededRandom } from "../../support/virtualClock.ts";
@@ -296,4 +296,3 @@ export const disturbances: Readonly<Record<string, Disturbance>> = {
     ]),
   ),
 };
-void sumOf;

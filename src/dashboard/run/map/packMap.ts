@@ -15,7 +15,7 @@ export function cellOf(map: PackMap, index: number) {
     ...[of("done"), of("failed"), of("givenUp"), of("inFlight"), of("resent")],
   ] as const;
   return {
-    /** Given up: the run ended early without them. Resent, while in flight: stragglers, or lost work. */
+    /** Given up: the run ended early without them. Resent, while in flight: lost work. */
     ...{ index, packs: { from, to }, done, failed, givenUp, resent },
     /** Without those resent. */
     inFlight: Math.max(0, inFlight - resent),
