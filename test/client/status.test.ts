@@ -3,6 +3,7 @@ import { command } from "../../src/client/commands/command.ts";
 import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
+import { limits } from "../../src/model/limits.ts";
 import { specBlob } from "../../src/model/runBlobs.ts";
 import { specOf } from "../support/runFixtures.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
@@ -18,7 +19,13 @@ describe("the status of a run", () => {
     await submit(client, request);
     await world.advance(3_000);
     const view = await status(client, "r1");
-    expect(view).toMatchObject({ phase: "waiting", word: "waiting", active: true, elapsedS: 3, cap: 2000 });
+    expect(view).toMatchObject({
+      phase: "waiting",
+      word: "waiting",
+      active: true,
+      elapsedS: 3,
+      cap: limits.capDefault,
+    });
     expect(view.packs).toBeUndefined();
     expect(view.command).toBeUndefined();
   });

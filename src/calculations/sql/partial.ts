@@ -58,8 +58,8 @@ export async function loadParts(partials: readonly Partial[], session: Session):
 }
 
 /** The header is JSON; its length comes first, as four bytes, little-endian. */
-export function encodePartial({ rows, ...header }: Partial): Uint8Array {
-  const json = Buffer.from(JSON.stringify(header));
+export function encodePartial({ rejects, named, texts, rows }: Partial): Uint8Array {
+  const json = Buffer.from(JSON.stringify({ rejects, named, texts }));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(json.length);
   return Buffer.concat([length, json, rows]);

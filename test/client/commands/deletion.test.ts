@@ -4,6 +4,7 @@ import { command } from "../../../src/client/commands/command.ts";
 import { readMarker, readSpec } from "../../../src/client/runDocuments.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { NewerVersionError } from "../../../src/model/errors.ts";
+import { limits } from "../../../src/model/limits.ts";
 import { runBlobs, specBlob } from "../../../src/model/runBlobs.ts";
 import { type ClientWorld, clientWorld, failureOf, names } from "../clientWorld.ts";
 import { Crash, crashingStorage } from "../crashingStorage.ts";
@@ -44,7 +45,14 @@ describe("a deletion", () => {
         command: 1,
         changed: true,
       });
-      const marker = { uid: run.uid, want: "delete", generation: 1, cap: 2000, turn: 0, command: 1 };
+      const marker = {
+        uid: run.uid,
+        want: "delete",
+        generation: 1,
+        cap: limits.capDefault,
+        turn: 0,
+        command: 1,
+      };
       expect((await readMarker(client, "r1"))?.value).toMatchObject(marker);
       expect((await wakes()) - before).toBe(2);
     },

@@ -61,11 +61,11 @@ export const inFlight: Readonly<Record<string, Scenario>> = {
     }),
 
   "what throws in full swing, and what is combined, is sent once": () =>
-    play({ seed: 95, tree: smallTree, chunkMs: () => 600, calm: true }, async (script) => {
+    play({ seed: 95, tree: smallTree, chunkMs: () => 900, calm: true }, async (script) => {
       const { broken, judge, run } = script;
-      for (let chunk = 40; chunk < 300; chunk += 20) broken.chunks.add(chunk);
+      for (let chunk = 40; chunk < 300; chunk += 7) broken.chunks.add(chunk);
       script.start(leaderOnly);
-      for (let count = 0; count < 2; count += 1) script.start(workerOnly);
+      for (let count = 0; count < 3; count += 1) script.start(workerOnly);
       await script.submit({ id: "r", chunks: 300, packSize: 1, tolerate: { chunks: 50 } });
       await script.untilEnded();
       script.mustBe("complete");
