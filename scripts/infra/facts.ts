@@ -43,7 +43,7 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
   return {
     containers: names.filter(([key]) => !isQueue(key)).map(([, name]) => suffix(name)),
     queues: names.filter(([key]) => isQueue(key)).map(([, name]) => suffix(name)),
-    functions: functionsIn(triggers, text("src/api/routes.ts")),
+    functions: functionsIn(triggers),
     events: [...events, ...all(election, /readonly kind: "(\w+)"/g).map((kind) => `lease-${kind}`)],
     fields: new Set(all(`${text("src/model/log.ts")}${election}`, /\b([a-zA-Z]\w*)\??:/g)),
     settings: Object.keys(settingsSchema.shape),
@@ -70,12 +70,14 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
   };
 }
 
-/** `app.timer("coordinator"`, the pairs of a worker and its poison handler, and the routes of the API. */
-function functionsIn(triggers: string, api: string): string[] {
+/**
+ * `app.timer("coordinator"`, and the pairs of a worker and its poison handler. Those of the API are one group to the
+ * platform, `http`, so no parameter and no query names them.
+ */
+function functionsIn(triggers: string): string[] {
   const plain = all(triggers, /app\.\w+\("(\w+)"/g);
   const workers = all(triggers, /\["(\w+)", names\.\w+, (?:true|false)\]/g);
-  const routes = all(api, /\{ name: "(\w+)", (?:method|route)/g);
-  return [...plain, ...workers, ...workers.map((name) => `${name}Poison`), ...routes];
+  return [...plain, ...workers, ...workers.map((name) => `${name}Poison`)];
 }
 
 /** The first group of every match. */

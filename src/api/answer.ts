@@ -57,13 +57,6 @@ export function problemOf(error: unknown): ApiAnswer {
   };
 }
 
-/** Answers a method that its route does not have: OPTIONS with those that it has, any other with 405. */
-export function answerOther(method: string, allow: string): ApiAnswer {
-  if (method === "OPTIONS") return harmless({ status: 204, headers: { allow } });
-  const message = `${method}: not a method of this route; it has ${allow}`;
-  return harmless(problemOf(new InputError("invalid", "method-not-allowed", message, { allow })));
-}
-
 /** Where the lines about failed requests go. */
 export interface ApiLog {
   warn(...args: unknown[]): void;
@@ -99,31 +92,5 @@ export async function answer(
 const isReadOnly = (method: string): InputError =>
   new InputError("conflict", "read-only", `${method}: this API is read-only; use the CLI to change anything`);
 
-/** The methods that functions are registered for. The host itself answers any other, such as TRACE, with 404. */
-const known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
-export type HttpMethod = (typeof known)[number];
-
 /** The methods that change nothing; a page and an API that are read-only take no other. */
 const isReading = (method: string): boolean => ["GET", "HEAD", "OPTIONS"].includes(method);
-
-/** What reads can also be asked for without the body, which the host then leaves out. */
-export const methodsOf = (method: HttpMethod): HttpMethod[] =>
-  method === "GET" ? ["GET", "HEAD"] : [method];
-
-/**
- * The functions that answer wrong methods and OPTIONS. The host promises no order among routes that match the same
- * request, so none may: these take other methods than the functions beside them, and no two templates match one path. A
- * catch-all route would match every path, so the host answers paths of no route.
- */
-export function otherMethods(
-  routes: readonly { readonly name: string; readonly method: HttpMethod; readonly route: string }[],
-) {
-  return [...new Set(routes.map(({ route }) => route))].map((route) => {
-    const same = routes.filter((one) => one.route === route);
-    const taken = new Set<HttpMethod>(same.flatMap(({ method }) => methodsOf(method)));
-    const methods = known.filter((one) => !taken.has(one));
-    // The header `Allow`.
-    const allow = [...taken, "OPTIONS"].join(", ");
-    return { name: `${same[0]?.name}Others`, route, methods, allow };
-  });
-}

@@ -3,38 +3,30 @@ import { workers } from "../client/inspection/workers.ts";
 import { leader } from "../client/leader.ts";
 import { queues } from "../client/queues.ts";
 import { runs } from "../client/runs.ts";
-import {
-  type ApiHost,
-  type ApiLog,
-  answer,
-  answerOther,
-  type HttpMethod,
-  harmless,
-  methodsOf,
-  otherMethods,
-  problemOf,
-} from "./answer.ts";
-import {
-  type ApiAnswer,
-  type ApiHandler,
-  type ApiRequest,
-  checkQuery,
-  fresh,
-  queryWhole,
-} from "./apiRequest.ts";
+import { type ApiLog, harmless } from "./answer.ts";
+import { type ApiAnswer, type ApiHandler, type ApiRequest, fresh, queryWhole } from "./apiRequest.ts";
 import * as inspect from "./inspect.ts";
 import { givePage } from "./page.ts";
 import { getResult } from "./result.ts";
 import { changeRun, deleteRun, retryRun, submitRun } from "./runs.ts";
 
-interface Route {
-  readonly name: string;
+/** The methods that routes have. */
+export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
+
+export interface Route {
   readonly method: HttpMethod;
-  /** Follows the prefix that `host.json` sets. */
+  /** Literal segments and parameters. It follows the prefix that `host.json` sets, and its first segment is a literal. */
   readonly route: string;
   /** Names of its query parameters; none by default. */
   readonly query?: readonly string[];
-  readonly handler: ApiHandler;
+  /** Served without a key. All routes of one first segment agree, because the host checks keys per function. */
+  readonly anonymous?: true;
+  readonly handler: ApiHandler | LocalHandler;
+}
+
+/** Answers without settings and storage, so also while those are wrong or away. */
+interface LocalHandler {
+  readonly give: (request: ApiRequest, log: ApiLog, facts: inspect.InstanceFacts) => ApiAnswer;
 }
 
 const listRuns: ApiHandler = async (request, client) => {
@@ -49,98 +41,35 @@ const getQueues: ApiHandler = async (_, client) => fresh({ queues: await queues(
 const getCalculations: ApiHandler = async (_request, _client, { calculations }) =>
   fresh({ calculations: await calculations() });
 
+const getInstance: LocalHandler = { give: (_request, _log, facts) => harmless(inspect.getInstance(facts)) };
+const getHealth: LocalHandler = { give: () => harmless(inspect.getHealth()) };
+// The page itself holds no data, so it needs no key.
+const getPage: LocalHandler = { give: (request, log) => givePage(request, log) };
+
+/** Every route of the API. No two match one path by one method. */
 export const routes: readonly Route[] = [
-  { name: "submitRun", method: "POST", route: "runs", handler: submitRun },
-  {
-    ...{ name: "listRuns", method: "GET", route: "runs", handler: listRuns },
-    query: ["limit", "cursor", "phase", "calculation"],
-  },
-  { name: "getRun", method: "GET", route: "runs/{id}", handler: inspect.getRun },
-  { name: "changeRun", method: "PATCH", route: "runs/{id}", handler: changeRun },
-  { name: "deleteRun", method: "DELETE", route: "runs/{id}", handler: deleteRun },
-  { name: "retryRun", method: "POST", route: "runs/{id}/retry", handler: retryRun },
-  {
-    ...{ name: "getResult", method: "GET", route: "runs/{id}/result", handler: getResult },
-    query: ["generation", "soFar", "wait"],
-  },
-  {
-    ...{ name: "getManifest", method: "GET", route: "runs/{id}/manifest", handler: inspect.getManifest },
-    query: ["generation"],
-  },
-  {
-    ...{ name: "verifyRun", method: "POST", route: "runs/{id}/verify", handler: inspect.verifyRun },
-    query: ["sample", "wait"],
-  },
-  {
-    ...{ name: "getFailures", method: "GET", route: "runs/{id}/failures", handler: inspect.getFailures },
-    query: ["max"],
-  },
-  { name: "getMap", method: "GET", route: "runs/{id}/map", handler: inspect.getMap },
-  { name: "getDurations", method: "GET", route: "runs/{id}/durations", handler: inspect.getDurations },
-  { name: "getTimeline", method: "GET", route: "runs/{id}/timeline", handler: inspect.getTimeline },
-  { name: "getReport", method: "GET", route: "runs/{id}/report", handler: inspect.getReport },
-  { name: "getCalculations", method: "GET", route: "calculations", handler: getCalculations },
-  { name: "planRun", method: "POST", route: "plan", handler: inspect.planRun },
-  { name: "getLeader", method: "GET", route: "leader", handler: getLeader },
-  { name: "getWorkers", method: "GET", route: "workers", handler: getWorkers },
-  { name: "getQueues", method: "GET", route: "queues", handler: getQueues },
-  { name: "getQueue", method: "GET", route: "queues/{name}", query: ["n"], handler: inspect.getQueue },
+  { method: "POST", route: "runs", handler: submitRun },
+  { method: "GET", route: "runs", query: ["limit", "cursor", "phase", "calculation"], handler: listRuns },
+  { method: "GET", route: "runs/{id}", handler: inspect.getRun },
+  { method: "PATCH", route: "runs/{id}", handler: changeRun },
+  { method: "DELETE", route: "runs/{id}", handler: deleteRun },
+  { method: "POST", route: "runs/{id}/retry", handler: retryRun },
+  { method: "GET", route: "runs/{id}/result", query: ["generation", "soFar", "wait"], handler: getResult },
+  { method: "GET", route: "runs/{id}/manifest", query: ["generation"], handler: inspect.getManifest },
+  { method: "POST", route: "runs/{id}/verify", query: ["sample", "wait"], handler: inspect.verifyRun },
+  { method: "GET", route: "runs/{id}/failures", query: ["max"], handler: inspect.getFailures },
+  { method: "GET", route: "runs/{id}/map", handler: inspect.getMap },
+  { method: "GET", route: "runs/{id}/durations", handler: inspect.getDurations },
+  { method: "GET", route: "runs/{id}/timeline", handler: inspect.getTimeline },
+  { method: "GET", route: "runs/{id}/report", handler: inspect.getReport },
+  { method: "GET", route: "calculations", handler: getCalculations },
+  { method: "POST", route: "plan", handler: inspect.planRun },
+  { method: "GET", route: "leader", handler: getLeader },
+  { method: "GET", route: "workers", handler: getWorkers },
+  { method: "GET", route: "queues", handler: getQueues },
+  { method: "GET", route: "queues/{name}", query: ["n"], handler: inspect.getQueue },
+  { method: "GET", route: "instance", handler: getInstance },
+  { method: "GET", route: "health", anonymous: true, handler: getHealth },
+  { method: "GET", route: "ui", anonymous: true, handler: getPage },
+  { method: "GET", route: "ui/{file}", anonymous: true, handler: getPage },
 ];
-
-/** A function of the API, for whoever serves it: the Functions host, or `leasefold ui`. */
-export interface ApiFunction {
-  readonly name: string;
-  readonly methods: readonly HttpMethod[];
-  readonly route: string;
-  /** Served without a key. */
-  readonly anonymous: boolean;
-  /** Never rejects. */
-  handle(request: ApiRequest, log: ApiLog): Promise<ApiAnswer>;
-}
-
-interface OwnFunction extends ApiFunction, Pick<Route, "method" | "query"> {}
-
-/** Refuses unknown query parameters, but not where no key is needed: health probes and trackers of links add their own. */
-const checkingQuery = (one: OwnFunction): OwnFunction => ({
-  ...one,
-  async handle(request, log) {
-    try {
-      if (!one.anonymous) checkQuery(request, one.query ?? []);
-    } catch (error) {
-      return harmless(problemOf(error));
-    }
-    return one.handle(request, log);
-  },
-});
-
-/** Every function of the API. Each method of each route is taken by exactly one of them. */
-export function apiFunctions(host: ApiHost, facts: inspect.InstanceFacts): readonly ApiFunction[] {
-  const ofRoutes = routes.map(
-    ({ handler, ...one }): OwnFunction => ({
-      ...{ ...one, methods: methodsOf(one.method), anonymous: false },
-      handle: (request, log) => answer(handler, request, host, log),
-    }),
-  );
-  const reads = [
-    // Makes no storage call, so it answers while storage is unavailable.
-    { name: "getInstance", route: "instance", anonymous: false, give: () => inspect.getInstance(facts) },
-    { name: "health", route: "health", anonymous: true, give: inspect.getHealth },
-  ].map(({ give, ...one }) => ({
-    ...{ ...one, method: "GET" as const, methods: methodsOf("GET") },
-    handle: async () => harmless(give()),
-  }));
-  // The page itself holds no data, so it needs no key.
-  const page = [
-    { name: "getUi", route: "ui" },
-    { name: "getUiFile", route: "ui/{file}" },
-  ].map((one) => ({
-    ...{ ...one, method: "GET" as const, methods: methodsOf("GET"), anonymous: true },
-    handle: async (request: ApiRequest, log: ApiLog) => givePage(request, log),
-  }));
-  const own = [...ofRoutes, ...reads, ...page].map(checkingQuery);
-  const others = otherMethods(own).map(({ name, route, methods, allow }) => ({
-    ...{ name, route, methods, anonymous: false },
-    handle: async ({ method }: ApiRequest) => answerOther(method, allow),
-  }));
-  return [...own, ...others];
-}

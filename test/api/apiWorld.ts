@@ -1,5 +1,5 @@
+import { apiFunctions } from "../../src/api/apiFunctions.ts";
 import type { ApiAnswer, ApiPorts, ApiRequest } from "../../src/api/apiRequest.ts";
-import { apiFunctions } from "../../src/api/routes.ts";
 import type { FileAccess } from "../../src/calculations/files.ts";
 import type { Client } from "../../src/client/client.ts";
 import { describeCalculations } from "../../src/client/describeCalculations.ts";
@@ -53,13 +53,21 @@ const noFiles: FileAccess = {
   read: () => Promise.reject(new Error("no files here")),
 };
 
-/** Answers by the name of a route, exactly as a registered function does. */
+/**
+ * Answers `GET runs/{id}` and its like, exactly as the function does that takes the path. The parameters of the request
+ * fill the template, each as one segment.
+ */
 export async function call(
   client: Client,
-  name: string,
+  route: string,
   request: ApiRequest,
   readOnly = false,
 ): Promise<Answered> {
+  const [method = "", template = ""] = route.split(" ");
+  const path = template.replace(/{(\w+)}/g, (_, name: string) =>
+    (request.params[name] ?? "").replaceAll("/", "%2F"),
+  );
+  const [segment = "", rest = ""] = [template.split("/")[0], path.split("/").slice(1).join("/")];
   const logged: string[] = [];
   const ports = portsOf(client, ({ level, event, fields }) => {
     logged.push(`${level} ${JSON.stringify({ event, ...fields })}`);
@@ -70,9 +78,11 @@ export async function call(
   };
   const host = { readOnly: () => readOnly, ports: () => ports };
   const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => undefined };
-  const route = apiFunctions(host, { ...facts, readOnly: host.readOnly }).find((one) => one.name === name);
-  if (route === undefined) throw new Error(`no route ${name}`);
-  const answered = await route.handle(request, context);
+  const all = apiFunctions(host, { ...facts, readOnly: host.readOnly });
+  const taker = all.find((one) => one.route === `${segment}/{*rest}`);
+  if (taker === undefined) throw new Error(`no function takes ${route}`);
+  const asked = { ...request, method: request.method === "HEAD" ? "HEAD" : method, params: { rest } };
+  const answered = await taker.handle(asked, context);
   const headers = new Headers(answered.headers);
   return { ...answered, header: (one) => headers.get(one), logged };
 }

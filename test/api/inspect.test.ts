@@ -11,15 +11,17 @@ describe("what only the dashboard asks", () => {
   it("of a run: durations, timeline, and the manifest of a generation", async () => {
     const { client, putResult } = await clientWorld();
     const run = await submit(client, request);
-    for (const name of ["getDurations", "getTimeline"])
+    for (const name of ["GET runs/{id}/durations", "GET runs/{id}/timeline"])
       expect((await call(client, name, apiRequest("x", { params }))).jsonBody).toMatchObject({
         run: "r1",
         packs: 0,
       });
-    expect((await call(client, "getManifest", apiRequest("x", { params }))).status).toBe(409);
+    expect((await call(client, "GET runs/{id}/manifest", apiRequest("x", { params }))).status).toBe(409);
     const manifest = await putResult(run, "45");
-    expect((await call(client, "getManifest", apiRequest("x", { params }))).jsonBody).toEqual(manifest);
-    const older = await call(client, "getManifest", apiRequest("x?generation=2", { params }));
+    expect((await call(client, "GET runs/{id}/manifest", apiRequest("x", { params }))).jsonBody).toEqual(
+      manifest,
+    );
+    const older = await call(client, "GET runs/{id}/manifest", apiRequest("x?generation=2", { params }));
     expect([older.status, older.jsonBody]).toEqual([
       404,
       expect.objectContaining({ code: "unknown-generation" }),
@@ -33,7 +35,7 @@ describe("what only the dashboard asks", () => {
     for (const text of [encodeMessage(compute), "<b>not ours</b>", "x".repeat(9_000)])
       await storage.queues.send("test-packs-poison", text);
     const peek = (n: string) =>
-      call(client, "getQueue", apiRequest(`x?n=${n}`, { params: { name: "packs-poison" } }));
+      call(client, "GET queues/{name}", apiRequest(`x?n=${n}`, { params: { name: "packs-poison" } }));
     const { jsonBody } = await peek("32");
     expect(jsonBody).toMatchObject({
       queue: "test-packs-poison",
@@ -46,15 +48,17 @@ describe("what only the dashboard asks", () => {
     const [, foreign, long] = (jsonBody as { messages: readonly object[] }).messages;
     for (const one of [foreign, long]) expect(Object.keys(one ?? {})).not.toContain("kind");
     await submit(client, request);
-    const wake = await call(client, "getQueue", apiRequest("x", { params: { name: "wake" } }));
+    const wake = await call(client, "GET queues/{name}", apiRequest("x", { params: { name: "wake" } }));
     expect(wake.jsonBody).toMatchObject({ messages: [{ kind: "wake" }] });
     expect((await peek("33")).status).toBe(400);
-    expect((await call(client, "getQueue", apiRequest("x", { params: { name: "other" } }))).status).toBe(404);
+    expect(
+      (await call(client, "GET queues/{name}", apiRequest("x", { params: { name: "other" } }))).status,
+    ).toBe(404);
   });
 
   it("of calculations: the schema of the parameters as they are given", async () => {
     const { client } = await clientWorld();
-    const { jsonBody } = await call(client, "getCalculations", apiRequest("calculations"));
+    const { jsonBody } = await call(client, "GET calculations", apiRequest("calculations"));
     expect(jsonBody).toMatchObject({
       calculations: [
         {
@@ -70,7 +74,7 @@ describe("what only the dashboard asks", () => {
 
   it("before a run: its plan, with errors that name the field", async () => {
     const { client } = await clientWorld();
-    const plan = (body: object) => call(client, "planRun", apiRequest("plan", { method: "POST", body }));
+    const plan = (body: object) => call(client, "POST plan", apiRequest("plan", { method: "POST", body }));
     expect(
       (await plan({ calculation: "sum", params: { to: 1e6 }, packSize: 100, workers: 7 })).jsonBody,
     ).toMatchObject({
@@ -91,17 +95,17 @@ describe("what only the dashboard asks", () => {
 
 describe("an API that is read-only", () => {
   it.each([
-    ["POST", "submitRun"],
-    ["PATCH", "changeRun"],
-    ["DELETE", "deleteRun"],
-    ["POST", "retryRun"],
-    ["POST", "verifyRun"],
-    ["POST", "planRun"],
-  ])("answers 403 to %s of %s, and writes nothing", async (method, name) => {
+    "POST runs",
+    "PATCH runs/{id}",
+    "DELETE runs/{id}",
+    "POST runs/{id}/retry",
+    "POST runs/{id}/verify",
+    "POST plan",
+  ])("answers 403 to %s, and writes nothing", async (route) => {
     const { client, storage } = await clientWorld();
     await submit(client, request);
     const before = storage.meter.counts();
-    const refused = await call(client, name, apiRequest("x", { method, params, body: {} }), true);
+    const refused = await call(client, route, apiRequest("x", { params, body: {} }), true);
     expect(refused).toMatchObject({ status: 403, jsonBody: { code: "read-only", status: 403 } });
     expect(storage.meter.counts()).toEqual(before);
   });
@@ -110,9 +114,9 @@ describe("an API that is read-only", () => {
     const { client } = await clientWorld();
     await submit(client, request);
     for (const [method, name] of [
-      ["GET", "getRun"],
-      ["HEAD", "getRun"],
-      ["GET", "listRuns"],
+      ["GET", "GET runs/{id}"],
+      ["HEAD", "GET runs/{id}"],
+      ["GET", "GET runs"],
     ] as const)
       expect((await call(client, name, apiRequest("x", { method, params }), true)).status).toBe(200);
   });

@@ -32,40 +32,43 @@ describe("a poll of an open run", () => {
   ] as const)("that %s costs at most six storage calls, with its map", async (_what, state) => {
     const { storage, ask } = await openRun(state);
     const start = totalCalls(storage.meter.counts());
-    expect((await ask("getRun")).status).toBe(200);
+    expect((await ask("GET runs/{id}")).status).toBe(200);
     const run = totalCalls(storage.meter.counts()) - start;
-    expect((await ask("getMap")).status).toBe(200);
+    expect((await ask("GET runs/{id}/map")).status).toBe(200);
     const both = totalCalls(storage.meter.counts()) - start;
     expect(run).toBeGreaterThan(1);
     expect(both).toBeLessThanOrEqual(6);
   });
 
-  it.each(["getRun", "getMap"])("by %s is 304 without a body until a document changes", async (name) => {
-    const { ask, putState, run, world } = await openRun({ phase: "computing", layout, packsDone: 1 });
-    const first = await ask(name);
-    const etag = first.header("etag");
-    expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
-    await world.advance(3_000);
-    const again = await ask(name, etag);
-    expect([again.status, again.jsonBody, again.header("etag")]).toEqual([304, undefined, etag]);
-    expect((await ask(name, `"other", ${etag}`)).status).toBe(304);
-    await putState(run, { phase: "computing", layout, packsDone: 2 });
-    const changed = await ask(name, etag);
-    expect(changed.status).toBe(200);
-    expect(changed.header("etag")).not.toBe(etag);
-  });
+  it.each(["GET runs/{id}", "GET runs/{id}/map"])(
+    "by %s is 304 without a body until a document changes",
+    async (name) => {
+      const { ask, putState, run, world } = await openRun({ phase: "computing", layout, packsDone: 1 });
+      const first = await ask(name);
+      const etag = first.header("etag");
+      expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
+      await world.advance(3_000);
+      const again = await ask(name, etag);
+      expect([again.status, again.jsonBody, again.header("etag")]).toEqual([304, undefined, etag]);
+      expect((await ask(name, `"other", ${etag}`)).status).toBe(304);
+      await putState(run, { phase: "computing", layout, packsDone: 2 });
+      const changed = await ask(name, etag);
+      expect(changed.status).toBe(200);
+      expect(changed.header("etag")).not.toBe(etag);
+    },
+  );
 
   it("tells of a command at once, which no leader has answered", async () => {
     const { ask, client } = await openRun({ phase: "computing", layout });
-    const etag = (await ask("getRun")).header("etag");
+    const etag = (await ask("GET runs/{id}")).header("etag");
     await command(client, "r1", { kind: "pause" });
-    const answered = await ask("getRun", etag);
+    const answered = await ask("GET runs/{id}", etag);
     expect([answered.status, answered.jsonBody]).toEqual([200, expect.objectContaining({ paused: true })]);
   });
 
   it("gets the map that was made for the same state", async () => {
     const { ask } = await openRun({ phase: "computing", layout });
-    const [one, two] = [await ask("getMap"), await ask("getMap")];
+    const [one, two] = [await ask("GET runs/{id}/map"), await ask("GET runs/{id}/map")];
     expect(one.jsonBody).toMatchObject({ packs: 10 });
     expect(two.jsonBody).toBe(one.jsonBody);
   });
@@ -73,7 +76,7 @@ describe("a poll of an open run", () => {
   it("never gets the map of an older run with the same id", async () => {
     const old = await openRun({ phase: "computing", layout });
     const other = await openRun({ phase: "computing", layout: { ...layout, chunks: 20 } });
-    expect((await old.ask("getMap")).jsonBody).toMatchObject({ packs: 10 });
-    expect((await other.ask("getMap")).jsonBody).toMatchObject({ packs: 2 });
+    expect((await old.ask("GET runs/{id}/map")).jsonBody).toMatchObject({ packs: 10 });
+    expect((await other.ask("GET runs/{id}/map")).jsonBody).toMatchObject({ packs: 2 });
   });
 });

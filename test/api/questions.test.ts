@@ -29,7 +29,7 @@ async function computing(given: Given | undefined = half, change = {}) {
   }
   const get = (query: string) => {
     const request = apiRequest(`runs/r1/result?${query}`, { params: { id: "r1" } });
-    return world.world.finish(call(world.client, "getResult", request), 300_000);
+    return world.world.finish(call(world.client, "GET runs/{id}/result", request), 300_000);
   };
   return { ...world, run, get };
 }
@@ -71,7 +71,7 @@ describe("GET runs/{id}/result?soFar=true", () => {
     const run = await submit(world.client, { calculation: "sum", params: { to: 1 }, id: "r1" });
     await world.putState(run, { phase: "computing", layout });
     const request = apiRequest("runs/r1/result?soFar=true&wait=9", { params: { id: "r1" } });
-    const answered = await world.world.finish(call(world.client, "getResult", request));
+    const answered = await world.world.finish(call(world.client, "GET runs/{id}/result", request));
     expect(answered).toMatchObject({ status: 504, jsonBody: { code: "no-answer" } });
     expect(world.world.nowMs()).toBeLessThan(12_000);
   });
@@ -101,7 +101,7 @@ describe("POST runs/{id}/verify", () => {
     await finishedRun(world);
     verifyingWorker(world);
     const request = apiRequest(`runs/r1/verify${query}`, { params: { id: "r1" } });
-    return world.world.finish(call(world.client, "verifyRun", request));
+    return world.world.finish(call(world.client, "POST runs/{id}/verify", request));
   };
 
   it("tells how a sample of the packs compares", async () => {
@@ -118,7 +118,8 @@ describe("POST runs/{id}/verify", () => {
 
   it("answers 404 for an unknown run and 409 for one without a result", async () => {
     const { client } = await clientWorld();
-    const post = () => call(client, "verifyRun", apiRequest("runs/r1/verify", { params: { id: "r1" } }));
+    const post = () =>
+      call(client, "POST runs/{id}/verify", apiRequest("runs/r1/verify", { params: { id: "r1" } }));
     expect((await post()).status).toBe(404);
     await submit(client, { calculation: "sum", params: { to: 1 }, id: "r1" });
     expect((await post()).status).toBe(409);

@@ -13,7 +13,7 @@ async function finished(text = '{"sum":4950}') {
   await world.putState(run, { phase: "complete" });
   const get = (headers: Record<string, string> = {}, query = "", method = "GET") => {
     const request = apiRequest(`runs/r1/result${query}`, { headers, params: { id: "r1" }, method });
-    return call(world.client, "getResult", request);
+    return call(world.client, "GET runs/{id}/result", request);
   };
   return { ...world, run, manifest, get };
 }
@@ -73,7 +73,8 @@ describe("GET runs/{id}/result", () => {
   it("answers 409 while the run works, and when it failed", async () => {
     const { client, putState } = await clientWorld();
     const run = await submit(client, { calculation: "sum", params: { to: 100 }, id: "r1" });
-    const get = () => call(client, "getResult", apiRequest("runs/r1/result", { params: { id: "r1" } }));
+    const get = () =>
+      call(client, "GET runs/{id}/result", apiRequest("runs/r1/result", { params: { id: "r1" } }));
     expect(await get()).toMatchObject({ status: 409, jsonBody: { code: "not-finished" } });
     await putState(run, { phase: "failed" });
     expect(await get()).toMatchObject({ status: 409, jsonBody: { code: "run-failed" } });
@@ -101,7 +102,7 @@ describe("GET runs/{id}/result", () => {
     ]);
     expect(await headersOf(get({}, "?generation=1"))).toEqual(["1", null, null]);
     const asked = apiRequest("runs/r1/manifest", { params: { id: "r1" } });
-    expect(await headersOf(call(client, "getManifest", asked))).toEqual([null, "2", "cancelled"]);
+    expect(await headersOf(call(client, "GET runs/{id}/manifest", asked))).toEqual([null, "2", "cancelled"]);
   });
 
   it("answers 500 for bytes that are not those of the manifest, never the bytes", async () => {

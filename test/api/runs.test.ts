@@ -11,18 +11,18 @@ const of = (id: string) => ({ params: { id } });
 describe("GET and PATCH runs", () => {
   it("list the runs and show one", async () => {
     const { client } = await clientWorld();
-    await call(client, "submitRun", submit);
-    expect((await call(client, "listRuns", apiRequest("runs"))).jsonBody).toMatchObject({
+    await call(client, "POST runs", submit);
+    expect((await call(client, "GET runs", apiRequest("runs"))).jsonBody).toMatchObject({
       runs: [{ run: "r1" }],
     });
-    const one = await call(client, "getRun", apiRequest("runs/r1", of("r1")));
+    const one = await call(client, "GET runs/{id}", apiRequest("runs/r1", of("r1")));
     expect(one).toMatchObject({ status: 200, jsonBody: { run: "r1", word: "waiting" } });
     expect(one.header("cache-control")).toBe("no-store");
   });
 
   it("answer 404 for an unknown run and 400 for an impossible id", async () => {
     const { client } = await clientWorld();
-    for (const route of ["getRun", "getResult", "getFailures"]) {
+    for (const route of ["GET runs/{id}", "GET runs/{id}/result", "GET runs/{id}/failures"]) {
       expect(await call(client, route, apiRequest("x", of("none")))).toMatchObject({
         status: 404,
         jsonBody: { code: "unknown-run", field: "run" },
@@ -30,14 +30,14 @@ describe("GET and PATCH runs", () => {
       expect(await call(client, route, apiRequest("x", of("a b")))).toMatchObject({ status: 400 });
     }
     const change = apiRequest("x", { ...of("none"), body: { cap: 3 } });
-    expect(await call(client, "changeRun", change)).toMatchObject({ status: 404 });
+    expect(await call(client, "PATCH runs/{id}", change)).toMatchObject({ status: 404 });
   });
 
   it("take a cap or a wish, one at a time, and nothing else", async () => {
     const { client } = await clientWorld();
-    await call(client, "submitRun", submit);
+    await call(client, "POST runs", submit);
     const change = (changes: unknown) =>
-      call(client, "changeRun", apiRequest("runs/r1", { ...of("r1"), body: changes }));
+      call(client, "PATCH runs/{id}", apiRequest("runs/r1", { ...of("r1"), body: changes }));
     const accepted = async (changes: unknown) => {
       const { status, jsonBody } = await change(changes);
       const { command, want, cap, changed } = jsonBody as Record<string, unknown>;
@@ -65,9 +65,9 @@ describe("GET and PATCH runs", () => {
 
   it("cancel and keep what is done where that is asked for, and only with a cancel", async () => {
     const { client } = await clientWorld();
-    await call(client, "submitRun", submit);
+    await call(client, "POST runs", submit);
     const change = (changes: unknown) =>
-      call(client, "changeRun", apiRequest("runs/r1", { ...of("r1"), body: changes }));
+      call(client, "PATCH runs/{id}", apiRequest("runs/r1", { ...of("r1"), body: changes }));
     for (const other of [{ keep: true }, { cap: 5, keep: true }, { want: "paused", keep: true }]) {
       const refused = { status: 400, jsonBody: { code: "bad-keep", field: "keep" } };
       expect(await change(other)).toMatchObject(refused);
@@ -82,10 +82,10 @@ describe("GET and PATCH runs", () => {
 
   it("answer 409 for a command that comes too late", async () => {
     const { client, putState } = await clientWorld();
-    const { jsonBody } = await call(client, "submitRun", submit);
+    const { jsonBody } = await call(client, "POST runs", submit);
     await putState(jsonBody as { run: string; uid: string }, { phase: "complete" });
     const cancel = apiRequest("runs/r1", { ...of("r1"), body: { want: "cancelled" } });
-    expect(await call(client, "changeRun", cancel)).toMatchObject({
+    expect(await call(client, "PATCH runs/{id}", cancel)).toMatchObject({
       status: 409,
       jsonBody: { code: "too-late" },
     });
@@ -95,36 +95,36 @@ describe("GET and PATCH runs", () => {
 describe("POST runs/{id}/retry and DELETE runs/{id}", () => {
   it("accept a retry of a failed run with 202, again as the same one", async () => {
     const { client, storage, putState } = await clientWorld();
-    const { jsonBody } = await call(client, "submitRun", submit);
+    const { jsonBody } = await call(client, "POST runs", submit);
     await putState(jsonBody as { run: string; uid: string }, { phase: "failed" });
     storage.operator.deleteBlob(names.active, "r1");
-    const retry = () => call(client, "retryRun", apiRequest("runs/r1/retry", of("r1")));
+    const retry = () => call(client, "POST runs/{id}/retry", apiRequest("runs/r1/retry", of("r1")));
     expect(await retry()).toMatchObject({ status: 202, jsonBody: { generation: 2, changed: true } });
     expect(await retry()).toMatchObject({ status: 202, jsonBody: { generation: 2, changed: false } });
-    const shown = await call(client, "getRun", apiRequest("runs/r1", of("r1")));
+    const shown = await call(client, "GET runs/{id}", apiRequest("runs/r1", of("r1")));
     expect(shown.jsonBody).toMatchObject({ active: true, generation: 2, command: { answer: "pending" } });
   });
 
   it("refuse a retry whose body has no content type with 415, as its choice would be ignored", async () => {
     const { client, storage, putState } = await clientWorld();
-    const { jsonBody } = await call(client, "submitRun", submit);
+    const { jsonBody } = await call(client, "POST runs", submit);
     await putState(jsonBody as { run: string; uid: string }, { phase: "failed" });
     storage.operator.deleteBlob(names.active, "r1");
     const headers = new Headers();
     const request = { ...apiRequest("runs/r1/retry", { ...of("r1"), body: { redo: "recompute" } }), headers };
-    expect(await call(client, "retryRun", request)).toMatchObject({
+    expect(await call(client, "POST runs/{id}/retry", request)).toMatchObject({
       status: 415,
       jsonBody: { code: "not-json-type" },
     });
     const empty = { ...request, arrayBuffer: async () => new ArrayBuffer(0) };
-    expect(await call(client, "retryRun", empty)).toMatchObject({ status: 202 });
+    expect(await call(client, "POST runs/{id}/retry", empty)).toMatchObject({ status: 202 });
   });
 
   it("refuse the retry of a run that works or is complete with 409, each for its reason", async () => {
     const { client, putState, putResult } = await clientWorld();
-    const { jsonBody } = await call(client, "submitRun", submit);
+    const { jsonBody } = await call(client, "POST runs", submit);
     const run = jsonBody as { run: string; uid: string };
-    const retry = () => call(client, "retryRun", apiRequest("runs/r1/retry", of("r1")));
+    const retry = () => call(client, "POST runs/{id}/retry", apiRequest("runs/r1/retry", of("r1")));
     expect(await retry()).toMatchObject({ status: 409, jsonBody: { code: "still-working" } });
     await putResult(run, "1");
     await putState(run, { phase: "complete" });
@@ -133,15 +133,15 @@ describe("POST runs/{id}/retry and DELETE runs/{id}", () => {
 
   it("accept a deletion with 202, and nothing but that from then on", async () => {
     const { client, world, storage } = await clientWorld();
-    await call(client, "submitRun", submit);
-    const remove = () => call(client, "deleteRun", apiRequest("runs/r1", of("r1")));
+    await call(client, "POST runs", submit);
+    const remove = () => call(client, "DELETE runs/{id}", apiRequest("runs/r1", of("r1")));
     expect(await remove()).toMatchObject({ status: 202, jsonBody: { want: "delete", changed: true } });
     expect(await remove()).toMatchObject({ status: 202, jsonBody: { changed: false } });
     const refused = { status: 409, jsonBody: { code: "being-deleted" } };
     const pause = apiRequest("runs/r1", { ...of("r1"), body: { want: "paused" } });
-    expect(await call(client, "changeRun", pause)).toMatchObject(refused);
-    expect(await call(client, "retryRun", apiRequest("x", of("r1")))).toMatchObject(refused);
-    expect(await world.finish(call(client, "submitRun", submit))).toMatchObject(refused);
+    expect(await call(client, "PATCH runs/{id}", pause)).toMatchObject(refused);
+    expect(await call(client, "POST runs/{id}/retry", apiRequest("x", of("r1")))).toMatchObject(refused);
+    expect(await world.finish(call(client, "POST runs", submit))).toMatchObject(refused);
     storage.operator.deleteBlob(names.runs, specBlob("r1"));
     storage.operator.deleteBlob(names.active, "r1");
     expect(await remove()).toMatchObject({ status: 404, jsonBody: { code: "unknown-run" } });
@@ -149,7 +149,7 @@ describe("POST runs/{id}/retry and DELETE runs/{id}", () => {
 
   it("answer 404 for an unknown run and 400 for an impossible id", async () => {
     const { client } = await clientWorld();
-    for (const route of ["retryRun", "deleteRun"]) {
+    for (const route of ["POST runs/{id}/retry", "DELETE runs/{id}"]) {
       expect(await call(client, route, apiRequest("x", of("none")))).toMatchObject({ status: 404 });
       expect(await call(client, route, apiRequest("x", of("a b")))).toMatchObject({
         status: 400,
@@ -165,7 +165,7 @@ describe("what goes wrong inside", () => {
     const read = () => Promise.reject(new StorageError("busy", "ServerBusy", 503, "slow down"));
     const answered = await call(
       clientOn({ ...storage, blobs: { ...storage.blobs, read } }),
-      "getRun",
+      "GET runs/{id}",
       apiRequest("runs/r1", of("r1")),
     );
     expect(answered).toMatchObject({
@@ -178,10 +178,10 @@ describe("what goes wrong inside", () => {
 
   it("is 500 for a state that does not decode, and is logged", async () => {
     const { client, storage } = await clientWorld();
-    const { jsonBody } = await call(client, "submitRun", submit);
+    const { jsonBody } = await call(client, "POST runs", submit);
     const { run, uid } = jsonBody as { run: string; uid: string };
     storage.operator.overwriteBlob(names.runs, runBlobs(run, uid).state, "{");
-    const answered = await call(client, "getRun", apiRequest("runs/r1", of("r1")));
+    const answered = await call(client, "GET runs/{id}", apiRequest("runs/r1", of("r1")));
     expect(answered).toMatchObject({ status: 500, jsonBody: { code: "not-json" } });
     expect(answered.logged).toHaveLength(1);
   });
@@ -190,7 +190,7 @@ describe("what goes wrong inside", () => {
     const { clientOn, storage } = await clientWorld();
     const read = () => Promise.reject(new TypeError("AccountKey=secret"));
     const broken = clientOn({ ...storage, blobs: { ...storage.blobs, read } });
-    const answered = await call(broken, "getRun", apiRequest("runs/r1", of("r1")));
+    const answered = await call(broken, "GET runs/{id}", apiRequest("runs/r1", of("r1")));
     expect(answered).toMatchObject({ status: 500, jsonBody: { code: "internal" } });
     expect(JSON.stringify(answered.jsonBody)).not.toContain("secret");
     expect(answered.logged[0]).toContain("secret");

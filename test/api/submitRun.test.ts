@@ -10,14 +10,14 @@ const submit = apiRequest("runs", { body });
 describe("POST runs", () => {
   it("accepts a run with 202 and says where it is", async () => {
     const { client } = await clientWorld();
-    const answered = await call(client, "submitRun", submit);
+    const answered = await call(client, "POST runs", submit);
     expect(answered.status).toBe(202);
     expect(answered.header("location")).toBe("/api/runs/r1");
     expect(answered.jsonBody).toMatchObject({ run: "r1", created: true });
     expect(answered.logged).toEqual([
       expect.stringMatching(/^info \{"event":"run-submitted","run":"r1","uid":"\w+"\}$/),
     ]);
-    const again = await call(client, "submitRun", submit);
+    const again = await call(client, "POST runs", submit);
     expect(again.jsonBody).toMatchObject({ created: false });
     expect(again.logged).toEqual([]);
   });
@@ -28,7 +28,7 @@ describe("POST runs", () => {
       body: { calculation: "sum", params: { to: 1 } },
       headers: { "idempotency-key": key },
     });
-    expect((await call(client, "submitRun", request)).header("location")).toBe("/api/runs/key-1");
+    expect((await call(client, "POST runs", request)).header("location")).toBe("/api/runs/key-1");
   });
 
   it("makes one run of fifty requests at once with one Idempotency-Key, and 409 of another request", async () => {
@@ -36,7 +36,7 @@ describe("POST runs", () => {
     const post = (to: number) =>
       call(
         client,
-        "submitRun",
+        "POST runs",
         apiRequest("runs", {
           body: { calculation: "sum", params: { to } },
           headers: { "idempotency-key": "key-1" },
@@ -59,9 +59,9 @@ describe("POST runs", () => {
           headers: { "idempotency-key": "key-1" },
         });
       const crashing = clientOn(crashingStorage(storage, after).storage);
-      const { status } = await call(crashing, "submitRun", request());
+      const { status } = await call(crashing, "POST runs", request());
       const before = (await readSpec(client, "key-1"))?.value.uid;
-      const again = await call(client, "submitRun", request());
+      const again = await call(client, "POST runs", request());
       expect(again).toMatchObject({ status: 202, jsonBody: { run: "key-1", created: before === undefined } });
       if (before !== undefined) expect(again.jsonBody).toMatchObject({ uid: before });
       if (status === 202) break;
@@ -72,7 +72,7 @@ describe("POST runs", () => {
     const { client } = await clientWorld();
     const limited = { packLimitMs: 30_000, attempts: 2, deadline: { ms: 3_600_000, keep: true } };
     const request = apiRequest("runs", { body: { ...body, ...limited } });
-    expect((await call(client, "submitRun", request)).status).toBe(202);
+    expect((await call(client, "POST runs", request)).status).toBe(202);
     expect((await readSpec(client, "r1"))?.value).toMatchObject(limited);
   });
 
@@ -81,7 +81,7 @@ describe("POST runs", () => {
     ["cap", '{"calculation":"sum","params":{"to":1},"cap":-1e400}'],
   ])("says that a JSON number is beyond the range of a double: %s", async (field, text) => {
     const { client } = await clientWorld();
-    const answered = await call(client, "submitRun", apiRequest("runs", { body: text }));
+    const answered = await call(client, "POST runs", apiRequest("runs", { body: text }));
     const detail = `${field}: must be within the range of a double, about ±1.8e308`;
     expect(answered).toMatchObject({ status: 400, jsonBody: { field, detail } });
   });
@@ -89,7 +89,7 @@ describe("POST runs", () => {
   it("refuses a header and an id that differ", async () => {
     const { client } = await clientWorld();
     const request = apiRequest("runs", { body, headers: { "Idempotency-Key": "other" } });
-    expect(await call(client, "submitRun", request)).toMatchObject({
+    expect(await call(client, "POST runs", request)).toMatchObject({
       status: 400,
       jsonBody: { code: "two-ids" },
     });
@@ -141,7 +141,7 @@ describe("POST runs", () => {
     ["an id of 300 characters", { ...body, id: "a".repeat(300) }, "id", "bad-run-id"],
   ])("refuses %s with 400, naming the field", async (_what, bad, field, code) => {
     const { client } = await clientWorld();
-    const answered = await call(client, "submitRun", apiRequest("runs", { body: bad }));
+    const answered = await call(client, "POST runs", apiRequest("runs", { body: bad }));
     expect(answered.status).toBe(400);
     expect(answered.header("content-type")).toBe("application/problem+json");
     expect(answered.jsonBody).toEqual({
@@ -164,7 +164,7 @@ describe("POST runs", () => {
   ])("refuses a body of type %j with 415, since a page of another site could send it", async (type) => {
     const { client } = await clientWorld();
     const simple = apiRequest("runs", { body, headers: { "content-type": type } });
-    expect(await call(client, "submitRun", simple)).toMatchObject({
+    expect(await call(client, "POST runs", simple)).toMatchObject({
       status: 415,
       jsonBody: { code: "not-json-type", field: "Content-Type" },
     });
@@ -173,13 +173,13 @@ describe("POST runs", () => {
       body,
       headers: { "content-type": "Application/JSON; charset=utf-8" },
     });
-    expect((await call(client, "submitRun", asked)).status).toBe(202);
+    expect((await call(client, "POST runs", asked)).status).toBe(202);
   });
 
   it("refuses what is not JSON, and a list", async () => {
     const { client } = await clientWorld();
     const refused = async (text: string) =>
-      (await call(client, "submitRun", apiRequest("runs", { body: text }))).jsonBody;
+      (await call(client, "POST runs", apiRequest("runs", { body: text }))).jsonBody;
     expect(await refused("{")).toMatchObject({ status: 400, code: "not-json" });
     expect(await refused("[]")).toMatchObject({ status: 400, code: "bad-field" });
   });
@@ -188,7 +188,7 @@ describe("POST runs", () => {
     const { client } = await clientWorld();
     const text = JSON.stringify({ ...body, params: { to: 100, label: "Zürich" } });
     const send = (bytes: Buffer) =>
-      call(client, "submitRun", {
+      call(client, "POST runs", {
         ...apiRequest("runs"),
         arrayBuffer: async () => new Uint8Array(bytes).buffer,
       });
@@ -206,7 +206,7 @@ describe("POST runs", () => {
     const large = apiRequest("runs", { body: { ...body, params: { label: "x".repeat(1_100_000) } } });
     const told = apiRequest("runs", { body, headers: { "content-length": "2000000" } });
     for (const request of [large, told]) {
-      expect(await call(client, "submitRun", request)).toMatchObject({
+      expect(await call(client, "POST runs", request)).toMatchObject({
         status: 413,
         jsonBody: { code: "body-too-large" },
       });
@@ -215,9 +215,9 @@ describe("POST runs", () => {
 
   it("answers 409 for an id that another request has", async () => {
     const { client } = await clientWorld();
-    await call(client, "submitRun", submit);
+    await call(client, "POST runs", submit);
     const other = apiRequest("runs", { body: { ...body, params: { to: 7 } } });
-    expect(await call(client, "submitRun", other)).toMatchObject({
+    expect(await call(client, "POST runs", other)).toMatchObject({
       status: 409,
       jsonBody: { code: "id-taken", field: "id" },
     });

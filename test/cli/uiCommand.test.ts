@@ -99,8 +99,9 @@ describe("leasefold ui", () => {
   it("asks for its token on every method of every route that gives or changes data", async () => {
     const { origin, storage, token } = await startUi();
     const before = storage.meter.counts();
-    const paths = new Set([...routes.map(({ route }) => route.replace(/\{\w+\}/, "r1")), "instance"]);
-    for (const path of paths) {
+    const withData = routes.filter(({ anonymous }) => anonymous !== true);
+    const paths = withData.map(({ route }) => route.replace(/\{\w+\}/, "r1"));
+    for (const path of new Set([...paths, "runs/r1/none", "queues/r1/none"])) {
       for (const method of methods) {
         for (const key of [undefined, "", "wrong", `${token}x`]) {
           const headers = key === undefined ? {} : { "x-functions-key": key };
@@ -113,7 +114,7 @@ describe("leasefold ui", () => {
       }
     }
     for (const path of ["ui", "ui/app.js", "health"])
-      expect(await raw(origin, "POST", `/api/${path}`, {})).toBe(401);
+      expect(await raw(origin, "POST", `/api/${path}`, {})).toBe(405);
     expect(storage.meter.counts()).toEqual(before);
   });
 

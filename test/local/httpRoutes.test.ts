@@ -12,6 +12,8 @@ describe("routes", () => {
     route("runs/{id}/result"),
     route("runs/{id}/{part}"),
     route("/dashboard/"),
+    route("files/{*rest}"),
+    route("files/latest"),
   ]);
 
   it.each([
@@ -23,16 +25,28 @@ describe("routes", () => {
     ["/api/runs/7/result", "runs/{id}/result", { id: "7" }],
     ["/api/runs/7/x", "runs/{id}/{part}", { id: "7", part: "x" }],
     ["/api/dashboard", "/dashboard/", {}],
+    ["/api/files", "files/{*rest}", {}],
+    ["/api/files/", "files/{*rest}", {}],
+    ["/api/files/a%20b/c%2Fd/", "files/{*rest}", { rest: "a b/c%2Fd" }],
+    ["/api/files//c", "files/{*rest}", { rest: "/c" }],
+    ["/api/files/latest", "files/latest", {}],
+    ["/api/files/latest/1", "files/{*rest}", { rest: "latest/1" }],
   ])("%s is served by %s", (path, target, params) => {
     expect(find("GET", path)).toEqual({ target, params });
   });
 
-  it.each(["/", "/runs", "/api", "/api/none", "/api/runs/7/other/x", "/api/runs/%E0%A4%A"])(
-    "%s is served by nothing",
-    (path) => {
-      expect(find("GET", path)).toBeUndefined();
-    },
-  );
+  it.each([
+    "/",
+    "/runs",
+    "/api",
+    "/api/none",
+    "/api/runs/7/other/x",
+    "/api/runs//result",
+    "/api/filesystem",
+    "/api/runs/%E0%A4%A",
+  ])("%s is served by nothing", (path) => {
+    expect(find("GET", path)).toBeUndefined();
+  });
 
   it("are found by method as well", () => {
     expect(find("POST", "/api/runs")?.target).toBe("runs");

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ApiHost, ApiLog } from "../../api/answer.ts";
+import { type ApiFunction, apiFunctions } from "../../api/apiFunctions.ts";
 import type { ApiAnswer, ApiRequest } from "../../api/apiRequest.ts";
-import { type ApiFunction, apiFunctions } from "../../api/routes.ts";
 import {
   type HttpAnswer,
   type HttpIncoming,

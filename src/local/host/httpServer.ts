@@ -38,7 +38,7 @@ export interface HttpIncoming {
   readonly body: Buffer;
 }
 
-/** A route: literal segments and parameters such as `{id}`, without the prefix. */
+/** A route: literal segments, parameters such as `{id}`, and `{*rest}` at the end; without the prefix. */
 export interface Route<T> {
   readonly methods: readonly string[];
   readonly template: string;
@@ -178,13 +178,13 @@ function writeAnswer(response: ServerResponse, { status, headers = {}, body }: H
 
 /**
  * Gives a function that finds the route of a request. As in the host, literal segments match in any case and win over
- * parameters.
+ * parameters, and these over `{*rest}`, which takes the rest of a path and matches none as well.
  */
 export function makeRouter<T>(routePrefix: string, routes: readonly Route<T>[]) {
   const compiled = routes
     .map(({ target, methods, template }) => {
       const segments = segmentsOf(`${routePrefix}/${template}`);
-      return { target, methods, segments, rank: segments.map((one) => (isParameter(one) ? 1 : 0)).join("") };
+      return { target, methods, segments, rank: segments.map(rankOf).join("") };
     })
     .sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0));
 
@@ -201,23 +201,36 @@ export function makeRouter<T>(routePrefix: string, routes: readonly Route<T>[]) 
 
 const segmentsOf = (path: string) => path.split("/").filter((part) => part !== "");
 
-const isParameter = (segment: string): boolean => segment.startsWith("{");
+const isRest = (segment: string): boolean => segment.startsWith("{*");
+const rankOf = (segment: string): number => (isRest(segment) ? 2 : segment.startsWith("{") ? 1 : 0);
 
+/** The segments of a path, without a slash at the end. An empty one between two slashes is kept: it is no parameter. */
 function decodedParts(path: string): string[] | undefined {
   try {
-    return segmentsOf(path).map(decodeURIComponent);
+    return path
+      .replace(/^\/|\/$/g, "")
+      .split("/")
+      .map(decodeURIComponent);
   } catch {
     return undefined;
   }
 }
 
 function match(segments: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
-  if (segments.length !== parts.length) return undefined;
+  const rest = segments.findIndex(isRest);
+  if (rest === -1 ? segments.length !== parts.length : parts.length < rest) return undefined;
   const params: Record<string, string> = {};
   for (const [index, segment] of segments.entries()) {
-    const part = parts[index] as string;
-    if (isParameter(segment)) params[segment.slice(1, -1)] = part;
+    const part = parts[index] ?? "";
+    if (index === rest) Object.assign(params, restOf(segment, parts.slice(rest)));
+    else if (rankOf(segment) === 1 && part !== "") params[segment.slice(1, -1)] = part;
     else if (part.toLowerCase() !== segment.toLowerCase()) return undefined;
   }
   return params;
 }
+
+/** No parameter for no rest, as in the host, which also keeps an encoded slash as it is. */
+const restOf = (segment: string, parts: readonly string[]): Record<string, string> =>
+  parts.length === 0
+    ? {}
+    : { [segment.slice(2, -1)]: parts.map((part) => part.replaceAll("/", "%2F")).join("/") };
