@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the documented example of exact sums, sketches, random numbers and functions keeps the laws", async () => {
-  expect(await brokenLaws(losses, { seed: 1, chunks: 4 }, { runs: 5 })).toEqual([]);
+  expect(await brokenLaws(losses, { seed: 1, chunks: 4 })).toEqual([]);
 });
 
 test("the documented example finds the mean, median and tail of the lognormal distribution", async () => {

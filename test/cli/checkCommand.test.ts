@@ -33,8 +33,8 @@ async function check(parts: string, line = "", signal = new AbortController().si
 
 const run = (line: string, signal?: AbortSignal) => runAlone(line, folder, signal);
 
-const changesB =
-  "compute: ({ index }) => ({ n: index }), merge(a, b) { b.n += a.n; return b; }, finish: (part) => part";
+const hidesField =
+  "compute: ({ index }) => Object.defineProperty({ n: index }, 'more', { value: 1 }), merge: (a, b) => ({ n: a.n + b.n + (a.more ?? 0) }), finish: (part) => part";
 
 describe("leasefold check", () => {
   it("check refuses parameters that nest too deep to be handed on", async () => {
@@ -50,15 +50,15 @@ describe("leasefold check", () => {
     const { exitCode, out, err } = await check("");
     expect([exitCode, err]).toEqual([0, ""]);
     const lines = out.trimEnd().split("\n");
-    expect(lines.filter((line) => line.startsWith("  ✓ ")).length).toBe(11);
-    expect(out).toMatch(/✓ packs do not matter +100 random packs and trees of 6 chunks? +\d+ ms$/m);
+    expect(lines.filter((line) => line.startsWith("  ✓ ")).length).toBe(9);
+    expect(out).toMatch(/✓ merge sees all in the bytes +5 nodes, fresh and decoded +\d+ ms$/m);
     expect(out).toMatch(/✓ distributed equals serial +6 chunks in 6 packs on 2 threads +\d/);
-    expect(lines.at(-1)).toBe("mine: no law is broken on all 6 chunks (seed 1)");
+    expect(lines.at(-1)).toBe("mine: no law is broken on all 6 chunks");
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
   it("check --json has the parameters that it tried, also of a broken law", async () => {
-    const { exitCode, out } = await check(changesB, "--json");
+    const { exitCode, out } = await check(hidesField, "--json");
     expect(exitCode).toBe(7);
     expect(JSON.parse(out).params).toEqual({ n: 6 });
     const big = "params: z.object({ n: z.coerce.bigint() }), plan: () => 6";
@@ -91,30 +91,30 @@ describe("leasefold check", () => {
   });
 
   it("check explains a broken law by its smallest example, with exit code 7", async () => {
-    const { exitCode, out } = await check(changesB, "--n 5");
+    const { exitCode, out } = await check(hidesField, "--n 5");
     expect(exitCode).toBe(7);
     expect(out.slice(out.indexOf("✗")).replace(/ +\d+ ms$/gm, "")).toBe(
-      `✗ merge leaves others alone
-      chunks 1, 2: merge(a, b) changes b
-        before  {"n":2}
-        after   {"n":3}
-      likely  merge writes into an object that it was given
-      fix     build a new partial in merge, or change only a and return it
-  · partials stay under 32 MB     not tried; needs: merge leaves others alone
-  ✓ finish is deterministic       twice the same application/json, 12 by…
-  · packs do not matter           not tried; needs: partials stay under 32 MB
+      `✗ merge sees all in the bytes
+      chunks 0–1: decoded partials merge unlike fresh ones
+        fresh    {"n":2}
+        decoded  {"n":1}
+      likely  a partial has something that its bytes do not have, such as a
+              method, a hidden field or a shared object
+      fix     encode everything that merge uses, and give each chunk a partial
+              of its own
+  · partials stay under 32 MB     not tried; needs: merge sees all in the bytes
+  · finish is deterministic       not tried; needs: merge sees all in the bytes
   · distributed equals serial     not tried; needs every law above
-mine: 1 broken, 3 not tried (seed 1)
+mine: 1 broken, 3 not tried
 `,
     );
   });
 
-  it("check lets plain floating-point sums pass, and says that their merge depends on the order of joining", async () => {
+  it("check lets plain floating-point sums pass", async () => {
     const { exitCode, out } = await check("compute: ({ index }) => (index + 1) / 10", "--json");
     expect(exitCode).toBe(0);
     const { laws } = JSON.parse(out) as { laws: { law: string; outcome: string; text: string }[] };
-    const fine = { law: "order", outcome: "advice", text: expect.stringMatching(/that is fine here/) };
-    expect(laws.filter(({ law, outcome }) => outcome !== "holds" && law !== "time")).toMatchObject([fine]);
+    expect(laws.filter(({ law, outcome }) => outcome !== "holds" && law !== "time")).toEqual([]);
     expect(laws).toContainEqual(expect.objectContaining({ law: "engine", outcome: "holds" }));
   });
 
@@ -123,28 +123,6 @@ mine: 1 broken, 3 not tried (seed 1)
       .replace(/\n {34}/g, " ")
       .split("\n")
       .filter((line) => /random numbers|bits of Math/.test(line));
-
-  it.each([
-    // In a helper and in code that never runs: the text of compute tells neither.
-    [
-      "calls Math.random",
-      "compute() { return this.draw(); }, draw: () => Math.random()",
-      /compute calls Math\.random; /,
-    ],
-    [
-      "names it",
-      "compute: ({ index }) => (index < 0 ? Math.random() : process.hrtime()[1])",
-      /likely +random numbers, the time, or/,
-    ],
-    [
-      "names it and the time",
-      "compute: ({ index }) => (index < 0 ? Math.random() : performance.now())",
-      /compute uses performance\.now; /,
-    ],
-  ])("check blames Math.random only where compute has called it: %s", async (_what, parts, likely) => {
-    const { exitCode, out } = await check(parts);
-    expect([exitCode, out]).toEqual([7, expect.stringMatching(likely)]);
-  });
 
   it("check warns of Math.random and of functions whose last bit may differ, and who calls them", async () => {
     const { exitCode, out } = await check(
@@ -217,7 +195,6 @@ mine: 1 broken, 3 not tried (seed 1)
       count: 6,
       // On a busy machine fewer than all are tried in the time that a law has.
       chunks: expect.any(Number),
-      seed: 1,
       broken: 1,
     });
     expect(report.laws.filter((row: { outcome: string }) => row.outcome === "broken")).toMatchObject([
@@ -258,7 +235,7 @@ mine: 1 broken, 3 not tried (seed 1)
     ["check ./nothing.ts", "there is no calculation file"],
     ["check nothing", 'or give its file, such as "leasefold check ./mine.ts"'],
     ["check queens --n 99", "invalid --n: 99: must be at most 18"],
-    ["check queens --runs 0", "invalid --runs: 0: must be at least 1"],
+    ["check queens --chunks 0", "invalid --chunks: 0: must be at least 1"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { exitCode, out, err } = await run(line);
     expect([exitCode, out, err.split("\n").length]).toEqual([2, "", 2]);
@@ -307,7 +284,7 @@ describe("the engine on the twin", () => {
   };
 
   it("the engine computes the serial result of the first chunks of a list, through a tree of nodes", async () => {
-    const { result } = await checkLaws(listed, { chunks: 90 }, { chunks: 60, runs: 1 });
+    const { result } = await checkLaws(listed, { chunks: 90 }, { chunks: 60 });
     const ended = await twin(listed, { chunks: 90 }, 60);
     expect(ended).toMatchObject({ kind: "result", packs: 20 });
     if (ended.kind === "result") expect(Buffer.from(ended.body)).toEqual(Buffer.from(result?.body ?? []));

@@ -20,7 +20,7 @@ test("a check of a calculation that lists and reads files gets them, and tries e
     { clock: systemClock, signal: new AbortController().signal, err },
     {
       ...{ files: [], name: "inventory", tokens: ["--source", "c/"], pairs: [], own: [], limitMs: 15_000 },
-      samples: { chunks: 10, runs: 5, seed: 1 },
+      chunks: 10,
     },
     { access, memoryMb: 256, packLimitMs: 60_000 },
     (finding) => void findings.push(finding),

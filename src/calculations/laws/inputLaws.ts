@@ -1,8 +1,8 @@
 import { firstJsonLoss, type JsonLoss } from "../encodePart.ts";
 import { runPlan } from "../runJob.ts";
 import { keepSamples, type PlannedChunks, type Samples } from "../timeChunks.ts";
-import { broken, shown, sidesOf, type Verdict } from "./findings.ts";
-import type { Subject } from "./subject.ts";
+import { broken, sidesOf, type Verdict, windowOf } from "./findings.ts";
+import { type Input, pause, type Subject } from "./subject.ts";
 
 /** Two plans are compared up to this many inputs. */
 const inputsCompared = 10_000;
@@ -10,7 +10,7 @@ const inputsCompared = 10_000;
 /** Checks that JSON keeps the parsed parameters, because a spec stores them as JSON. */
 export async function paramsLaw(_subject: Subject, parsed: unknown): Promise<Verdict> {
   const loss = firstJsonLoss(parsed);
-  if (loss === undefined) return { tried: cut(JSON.stringify(parsed)) };
+  if (loss === undefined) return { tried: windowOf(JSON.stringify(parsed) ?? "none") };
   return broken(
     `parameter ${loss.path || "object"} is ${loss.was}, which JSON makes ${loss.becomes}`,
     "the schema returns a value that JSON cannot carry, and parameters are stored as JSON",
@@ -22,42 +22,36 @@ export async function paramsLaw(_subject: Subject, parsed: unknown): Promise<Ver
 export async function planLaw(subject: Subject): Promise<Verdict> {
   const first = await planOnce(subject);
   subject.count = first.chunks;
-  const asWorkersSee = [...first.kept].map(([index, { input }]) => [index, input] as const);
-  subject.inputs = first.list ? new Map(asWorkersSee) : undefined;
-  await subject.options.clock?.sleep(pauseMs);
+  subject.inputs = first.list ? first.kept : undefined;
+  await pause(subject);
   const second = await planOnce(subject);
   const cause = [
     "plan reads the time, random numbers, or files that change",
     "derive the plan from the parameters alone; a list of files must not change during a run",
   ] as const;
-  const kind = (planned: Planned): string => (planned.list ? "inputs" : "chunks");
-  if (first.list !== second.list || first.chunks !== second.chunks) {
+  const kind = ({ list, chunks }: Planned): string =>
+    `${chunks.toLocaleString("en-US")} ${list ? "input" : "chunk"}${chunks === 1 ? "" : "s"}`;
+  if (kind(first) !== kind(second)) {
     return broken("plan gives another number of chunks when it is called again", ...cause, [
-      { name: "first", value: `${first.chunks} ${kind(first)}` },
-      { name: "again", value: `${second.chunks} ${kind(second)}` },
+      { name: "first", value: kind(first) },
+      { name: "again", value: kind(second) },
     ]);
   }
   const at = first.texts.findIndex((text, index) => text !== second.texts[index]);
-  if (at >= 0) {
-    const [a, b] = [first.texts[at] ?? "", second.texts[at] ?? ""].map((text) => Buffer.from(text));
-    return broken(
-      `the input of chunk ${at} differs when plan is called again`,
-      ...cause,
-      sidesOf("first", a as Buffer, "again", b as Buffer),
-    );
-  }
-  const items = first.chunks === 1 ? kind(first).slice(0, -1) : kind(first);
-  return { tried: `twice the same ${first.chunks.toLocaleString("en-US")} ${items}` };
+  if (at < 0) return { tried: `twice the same ${kind(first)}` };
+  const [a = "", b = ""] = [first.texts[at], second.texts[at]];
+  return broken(
+    `the input of chunk ${at} differs when plan is called again`,
+    ...cause,
+    sidesOf("first", Buffer.from(a), "again", Buffer.from(b)),
+  );
 }
-
-/** Pause between two calls that should give the same: long enough that the time of day has changed. */
-export const pauseMs = 15;
 
 /** Checks that JSON keeps each input, because inputs are stored as JSON. */
 export async function inputsLaw(subject: Subject): Promise<Verdict> {
   if (subject.inputs === undefined) return { tried: "plan gives a count" };
   let found: { readonly index: number; readonly loss: JsonLoss; readonly text: string } | undefined;
-  for (const [index, { input, given }] of (await planOnce(subject)).kept) {
+  for (const [index, { input, given }] of subject.inputs) {
     const loss = firstJsonLoss(given);
     const text = JSON.stringify(input);
     if (loss !== undefined && (found === undefined || text.length < found.text.length))
@@ -67,19 +61,13 @@ export async function inputsLaw(subject: Subject): Promise<Verdict> {
   const { index, loss, text } = found;
   return broken(
     `input of chunk ${index}: ${loss.path || "it"} is ${loss.was}, which JSON makes ${loss.becomes}`,
-    `compute gets ${shown(Buffer.from(text))} there`,
+    `compute gets ${windowOf(text)} there`,
     "list plain objects, lists, text and numbers, and make other values from them in compute",
   );
 }
 
-/** An input as it is stored, and as the plan gave it. */
-interface Input {
-  readonly input: unknown;
-  readonly given: unknown;
-}
-
 interface Planned extends PlannedChunks {
-  /** The first inputs and a spread of others. */
+  /** The first inputs, a spread of others, and the last one. */
   readonly kept: ReadonlyMap<number, Input>;
   readonly texts: readonly string[];
 }
@@ -110,6 +98,3 @@ async function planOnce(subject: Subject): Promise<Planned> {
 /** The value as a reader of stored JSON gets it. */
 export const throughJson = (value: unknown): unknown =>
   value === undefined ? undefined : JSON.parse(JSON.stringify(value));
-
-const cut = (text: string | undefined): string =>
-  text === undefined ? "none" : text.length <= 60 ? text : `${text.slice(0, 59)}…`;

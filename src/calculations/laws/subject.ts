@@ -1,7 +1,7 @@
-import type { AnyCalculation } from "../contract.ts";
+import type { Range } from "../../model/packs.ts";
+import type { AnyCalculation, ResultBytes } from "../contract.ts";
 import { decodePart, encodePart, guarded } from "../encodePart.ts";
 import { type Files, noFiles } from "../files.ts";
-import { type Draw, drawFrom } from "./draw.ts";
 
 /** The functions of user code. */
 export const calls = ["plan", "compute", "merge", "zero", "finish", "encode", "decode"] as const;
@@ -10,19 +10,22 @@ export type CallName = (typeof calls)[number];
 export interface LawOptions {
   /** The laws are tried on at most this many chunks, from the first on. Default 200. */
   readonly chunks?: number;
-  /** Random ways to fold the chunks. Default 100. */
-  readonly runs?: number;
-  /** Default 1: the same answer each time. */
-  readonly seed?: number;
   readonly files?: Files;
   /** Without a clock there is no advice about time, and no limit of it. */
   readonly clock?: { monotonicMs(): number; sleep(ms: number): Promise<void> };
-  /** Bytes of memory in use. */
-  readonly heapBytes?: () => number;
   /** Before each call of user code; `index` is that of a chunk. */
   readonly onCall?: (call: CallName, index: number) => void;
-  /** The function of `Math` that draws random numbers, if `compute` has called it; else the text of `compute` is read. */
-  readonly randomCalled?: () => string | undefined;
+}
+
+/** An input as it is stored, and as the plan gave it. */
+export interface Input {
+  readonly input: unknown;
+  readonly given: unknown;
+}
+
+/** A fold of neighboring chunks. */
+export interface Node extends Range {
+  readonly bytes: Uint8Array;
 }
 
 /** A calculation under check, and what is known of it so far. */
@@ -31,17 +34,16 @@ export interface Subject {
   /** As a worker gets them: encoded as JSON and decoded. */
   readonly params: unknown;
   readonly files: Files;
-  readonly options: LawOptions;
-  readonly draw: Draw;
+  readonly clock: LawOptions["clock"];
   readonly chunksWanted: number;
-  readonly runs: number;
-  /** The text of `compute`, which may name the cause of a breach. */
-  readonly source: string;
   /** Chunks of the whole run, and the inputs of some of them where the plan lists them. */
   count: number;
-  inputs: Map<number, unknown> | undefined;
-  /** The encoded partials of the first chunks. */
+  inputs: ReadonlyMap<number, Input> | undefined;
+  /** The encoded partials of the first chunks, and their folds by the tree of spans: the last one is of all. */
   partials: readonly Uint8Array[];
+  nodes: readonly Node[];
+  /** Of these chunks. */
+  result: ResultBytes | undefined;
   /** Median time of one chunk, once the code is warm. */
   chunkMs: number | undefined;
 }
@@ -55,12 +57,14 @@ export function subjectOf(calculation: AnyCalculation, params: unknown, options:
     }),
     params,
     files: options.files ?? noFiles,
-    options,
-    draw: drawFrom(options.seed ?? 1),
+    clock: options.clock,
     chunksWanted: options.chunks ?? 200,
-    runs: options.runs ?? 100,
-    source: String(calculation.compute),
-    ...{ count: 0, inputs: undefined, partials: [], chunkMs: undefined },
+    count: 0,
+    inputs: undefined,
+    partials: [],
+    nodes: [],
+    result: undefined,
+    chunkMs: undefined,
   };
 }
 
@@ -82,33 +86,19 @@ function watched<Code extends object>(code: Code, onCall: (call: CallName, index
 /** A chunk's partial as `compute` gives it. */
 export function computeOf(subject: Subject, index: number): Promise<unknown> {
   const { calculation, params, count, files, inputs } = subject;
-  const chunk = { index, count, input: inputs?.get(index), params, files };
+  const chunk = { index, count, input: inputs?.get(index)?.input, params, files };
   return guarded(`chunk ${index}`, () => calculation.compute(chunk));
 }
 
 /** Encodes a partial. The bytes are a copy, which later changes of the partial do not reach. */
-export async function bytesOf({ calculation }: Subject, part: unknown, what?: string): Promise<Uint8Array> {
-  return (await encodePart(calculation, part, what)).slice();
-}
-
-export const computedBytes = async (subject: Subject, index: number): Promise<Uint8Array> =>
-  bytesOf(subject, await computeOf(subject, index), `the partial of chunk ${index}`);
+export const bytesOf = async ({ calculation }: Subject, part: unknown, what: string): Promise<Uint8Array> =>
+  (await encodePart(calculation, part, what)).slice();
 
 /** Decodes a partial from a copy of the bytes, because a decoder may keep what it is given. */
 export const decoded = (subject: Subject, bytes: Uint8Array): Promise<unknown> =>
   guarded("decode", () => decodePart(subject.calculation, bytes.slice()));
 
-export const mergeOf = (subject: Subject, a: unknown, b: unknown): Promise<unknown> =>
-  guarded("merge", () => subject.calculation.merge(a, b, subject.params));
-
 export const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
-/** Random runs of one law stop after this time, if there is a clock. */
-export const randomRunsMs = 2_000;
-
-/** Returns a function that says whether the time is up; never, without a clock. */
-export function stopwatch({ options: { clock } }: Subject, ms: number): () => boolean {
-  if (clock === undefined) return () => false;
-  const endMs = clock.monotonicMs() + ms;
-  return () => clock.monotonicMs() > endMs;
-}
+/** Waits between two calls that should give the same, until the time of day has changed. */
+export const pause = async ({ clock }: Subject): Promise<void> => await clock?.sleep(15);

@@ -13,12 +13,10 @@ export interface CheckRow {
 }
 
 const adviceSays = {
-  order: "order of joining",
   empty: "a run of no chunks",
   result: "the result as JSON",
   growth: "size of partials",
   time: "time of a chunk",
-  memory: "memory",
   random: "random numbers",
   math: "bits of Math",
 };
@@ -27,7 +25,7 @@ export function rowOf(finding: Finding): CheckRow {
   const { law, outcome } = finding;
   if (finding.outcome === "advice")
     return { law, says: adviceSays[finding.law], outcome, text: finding.text };
-  const { says } = laws[finding.law];
+  const says = laws[finding.law];
   if (finding.outcome === "unchecked") return { law, says, outcome, text: `not tried; ${finding.why}` };
   const ms = finding.ms === undefined ? undefined : Math.round(finding.ms * 10) / 10;
   if (finding.outcome === "holds") return { law, says, outcome, text: finding.tried, ms };

@@ -1,9 +1,10 @@
 import { pathToFileURL } from "node:url";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { firstJsonLoss } from "../../calculations/encodePart.ts";
 import { filesOver } from "../../calculations/files.ts";
 import { type Checked, checkLaws } from "../../calculations/laws/checkLaws.ts";
-import type { Finding, LawName } from "../../calculations/laws/findings.ts";
-import { calls, type LawOptions } from "../../calculations/laws/subject.ts";
+import type { Finding } from "../../calculations/laws/findings.ts";
+import { calls } from "../../calculations/laws/subject.ts";
 import { filesBehind } from "../../calculations/moduleGraph.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { ConfigError, InputError, LeasefoldError, messageOf } from "../../model/errors.ts";
@@ -21,28 +22,28 @@ export interface LawsOrder {
   readonly tokens: readonly string[];
   readonly pairs: readonly string[];
   readonly own: readonly string[];
-  readonly samples: Samples;
+  /** Chunks to check the laws on, at most. */
+  readonly chunks: number | undefined;
 }
 
-export type Samples = Pick<LawOptions, "chunks" | "runs"> & { readonly seed: number };
-
 export interface CheckThreadData extends LawsOrder {
-  readonly limits: { readonly heapBytesMax: number; readonly packLimitMs: number };
+  readonly packLimitMs: number;
   /** Three integers: calls of user code so far, and the function and the chunk of the last one. */
   readonly calls: Int32Array;
   readonly port: MessagePort;
 }
 
 /** `result` is that of the first `chunks` of `count` chunks; absent if a law is broken. */
-export interface LawsTried extends Omit<Checked, "findings"> {
-  /** As the schema returns them, through JSON; as given if that cannot encode them. */
+export type LawsTried = Omit<Checked, "findings"> & Pick<Loaded, "params">;
+
+/** `params` as the command line gives them. */
+export interface Loaded {
+  readonly calculation: string;
   readonly params: unknown;
 }
 
 export type FromCheckThread =
-  /** `params` as the command line gives them. */
-  | { readonly say: "loaded"; readonly calculation: string; readonly params: unknown }
-  | { readonly say: "trying"; readonly law: LawName }
+  | ({ readonly say: "loaded" } & Loaded)
   | { readonly say: "found"; readonly finding: Finding }
   | { readonly say: "tried"; readonly tried: LawsTried }
   /** An error loses its class between threads. */
@@ -73,47 +74,28 @@ async function main(): Promise<void> {
   const { access } = threadPort(data.port);
   /** Each answered request counts as well: a plan that reads for long has not blocked. */
   const countCall = (): void => void Atomics.add(data.calls, 0, 1);
-  let heapBytes = 0;
-  const heapBytesSeen = (): number => {
-    const { heapUsed, arrayBuffers } = process.memoryUsage();
-    heapBytes = Math.max(heapBytes, heapUsed + arrayBuffers);
-    return heapBytes;
-  };
   const { findings: _findings, ...checked } = await checkLaws(calculation, parsed, {
-    ...data.samples,
-    ...data.limits,
+    ...(data.chunks === undefined ? {} : { chunks: data.chunks }),
+    packLimitMs: data.packLimitMs,
     files: filesOver({
       list: (source, cursor) => access.list(source, cursor).finally(countCall),
       read: (file, from, to) => access.read(file, from, to).finally(countCall),
     }),
     clock: systemClock,
-    heapBytes: heapBytesSeen,
     onCall(call, index) {
       math.from(call);
       Atomics.store(data.calls, 1, calls.indexOf(call));
       Atomics.store(data.calls, 2, index);
       countCall();
     },
-    randomCalled: () => math.randomOf("compute"),
-    onLaw: (law) => say({ say: "trying", law }),
-    onFinding(finding) {
-      heapBytesSeen();
-      say({ say: "found", finding });
-    },
+    onFinding: (finding) => say({ say: "found", finding }),
   });
   const file = data.name === undefined ? data.files.at(-1) : undefined;
   const texts = file === undefined ? [] : filesBehind(pathToFileURL(file).href);
   for (const finding of [...math.advice(), ...powerAdvice(texts)]) say({ say: "found", finding });
-  say({ say: "tried", tried: { ...checked, params: throughJsonOr(raw, parsed) } });
-}
-
-/** Parameters that JSON cannot encode break a law; they are shown as they were given. */
-function throughJsonOr(raw: unknown, parsed: unknown): unknown {
-  try {
-    return JSON.parse(JSON.stringify(parsed));
-  } catch {
-    return raw;
-  }
+  // Parameters that JSON does not keep break a law; they are shown as they were given.
+  const params = firstJsonLoss(parsed) === undefined ? parsed : raw;
+  say({ say: "tried", tried: { ...checked, params } });
 }
 
 main()

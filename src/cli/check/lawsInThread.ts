@@ -1,7 +1,7 @@
-import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
 import type { FileAccess } from "../../calculations/files.ts";
-import type { Finding, LawName } from "../../calculations/laws/findings.ts";
-import { type CallName, calls as callNames } from "../../calculations/laws/subject.ts";
+import type { Finding } from "../../calculations/laws/findings.ts";
+import { calls as callNames } from "../../calculations/laws/subject.ts";
 import { ConfigError, InputError } from "../../model/errors.ts";
 import { taskFiles } from "../../worker/threads/taskFiles.ts";
 import { threadFile, threadStart } from "../../worker/threads/threadStart.ts";
@@ -9,7 +9,7 @@ import { answerThread } from "../../worker/threads/threadTask.ts";
 import { needsMore, watchMemory } from "../../worker/threads/watchMemory.ts";
 import type { Cli } from "../cli.ts";
 import { loadMsMin } from "../loadFiles.ts";
-import type { CheckThreadData, FromCheckThread, LawsOrder, LawsTried } from "./checkThread.ts";
+import type { CheckThreadData, FromCheckThread, LawsOrder, LawsTried, Loaded } from "./checkThread.ts";
 
 export interface CheckRequest extends LawsOrder {
   /** The longest time of one call of user code. */
@@ -22,19 +22,15 @@ export interface ThreadSetup {
   readonly packLimitMs: number;
 }
 
-/** The thread ended before it had tried every law, because of user code. */
+/** The thread ended before it had checked every law, because of user code. */
 export interface ThreadEnd {
-  readonly law: LawName | undefined;
   /** Such as `compute of chunk 3` or `merge`. */
   readonly doing: string;
   readonly why: "time" | "memory" | "exit" | "crash";
   readonly message: string;
 }
 
-interface LawsInThread {
-  readonly calculation: string;
-  /** As the command line gives them. */
-  readonly params: unknown;
+interface LawsInThread extends Loaded {
   readonly ended: LawsTried | ThreadEnd;
 }
 
@@ -53,50 +49,52 @@ export async function lawsInThread(
 ): Promise<LawsInThread> {
   const calls = new Int32Array(new SharedArrayBuffer(12));
   const { port1, port2 } = new MessageChannel();
-  const limits = { heapBytesMax: memoryMb * 1e6, packLimitMs };
-  const workerData: CheckThreadData = { ...order, limits, calls, port: port2 };
-  const file = threadFile(import.meta.dirname, "checkThread");
-  const shared = { workerData, transferList: [port2], stdout: true, stderr: true };
-  const worker = new Worker(file, { ...shared, ...threadStart(memoryMb) });
+  const worker = new Worker(threadFile(import.meta.dirname, "checkThread"), {
+    workerData: { ...order, packLimitMs, calls, port: port2 } satisfies CheckThreadData,
+    transferList: [port2],
+    stdout: true,
+    stderr: true,
+    ...threadStart(memoryMb),
+  });
   for (const stream of [worker.stdout, worker.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => void err.write(text));
 
   const done = Promise.withResolvers<LawsInThread>();
-  let loaded = { calculation: "", params: {} as unknown };
-  let law: LawName | undefined;
+  const over = new AbortController();
+  let loaded: Loaded | undefined;
   const end = (why: ThreadEnd["why"], message: string): void => {
-    const isLoaded = Atomics.load(calls, 0) > 0;
-    const doing = isLoaded ? lastCall(calls) : "loading the file";
-    const shown = `${order.name ?? order.files.at(-1)}: ${doing} ${message}`;
-    if (isLoaded) done.resolve({ ...loaded, ended: { law, doing, why, message } });
-    else done.reject(new ConfigError("bad-calculation-file", shown));
+    const doing = loaded === undefined ? "loading the file" : lastCall(calls);
+    const of = `${order.name ?? order.files.at(-1)}: ${doing} ${message}`;
+    if (loaded !== undefined) done.resolve({ ...loaded, ended: { doing, why, message } });
+    else done.reject(new ConfigError("bad-calculation-file", of));
   };
   worker.on("message", (message: FromCheckThread) => {
     if (message.say === "loaded") loaded = message;
-    else if (message.say === "trying") law = message.law;
     else if (message.say === "found") onFinding(message.finding);
-    else if (message.say === "tried") done.resolve({ ...loaded, ended: message.tried });
-    else done.reject(errorOf(message));
+    else if (message.say === "failed") done.reject(errorOf(message));
+    else if (loaded !== undefined) done.resolve({ ...loaded, ended: message.tried });
   });
   worker.on("error", (error: Error & { code?: string }) => {
-    const isMemory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
-    if (isMemory) end("memory", needsMore(memoryMb));
+    if (error.code === "ERR_WORKER_OUT_OF_MEMORY") end("memory", needsMore(memoryMb));
     else end("crash", `crashed its thread: ${error.message}`);
   });
-  const unwatch = watchMemory(worker, memoryMb, (text) => end("memory", text));
   worker.on("exit", () => end("exit", "ended its thread, as process.exit does"));
-  const over = new AbortController();
-  serveFiles(port1, access, over.signal, done.reject);
+  const unwatch = watchMemory(worker, memoryMb, (text) => end("memory", text));
+  const answer = taskFiles(access, over.signal);
+  answerThread(port1, over.signal, async (question) => {
+    if (question.say === "taken" || question.say === "inputs") return undefined;
+    // An error that a calculation cannot handle, such as no storage, ends the check.
+    return await answer(question).catch((error: unknown) => void done.reject(error));
+  });
+  port1.unref();
   const stop = (): void => done.reject(new DOMException("the check was stopped", "AbortError"));
   signal.addEventListener("abort", stop, { once: true });
 
   const watch = async (): Promise<void> => {
-    let seen = 0;
-    let sinceMs = clock.monotonicMs();
+    let [seen, sinceMs] = [0, clock.monotonicMs()];
     while (!over.signal.aborted) {
       await clock.sleep(pollMs, over.signal);
-      const now = Atomics.load(calls, 0);
-      const nowMs = clock.monotonicMs();
+      const [now, nowMs] = [Atomics.load(calls, 0), clock.monotonicMs()];
       const callLimitMs = now === 0 ? Math.max(loadMsMin, limitMs) : limitMs;
       if (now !== seen) [seen, sinceMs] = [now, nowMs];
       else if (nowMs - sinceMs > callLimitMs) end("time", `has not ended after ${callLimitMs / 1000} s`);
@@ -115,24 +113,8 @@ export async function lawsInThread(
 }
 
 function lastCall(calls: Int32Array): string {
-  const call = callNames[Atomics.load(calls, 1)] as CallName;
-  const index = Atomics.load(calls, 2);
-  return index < 0 ? call : `${call} of chunk ${index}`;
-}
-
-/** Answers the thread's requests for files. An error that a calculation cannot handle, such as no storage, ends the check. */
-function serveFiles(
-  port: MessagePort,
-  access: FileAccess,
-  signal: AbortSignal,
-  onError: (error: unknown) => void,
-): void {
-  const answer = taskFiles(access, signal);
-  answerThread(port, signal, async (question) => {
-    if (question.say === "taken" || question.say === "inputs") return undefined;
-    return await answer(question).catch((error: unknown) => void onError(error));
-  });
-  port.unref();
+  const [, call = 0, index = -1] = calls;
+  return index < 0 ? `${callNames[call]}` : `${callNames[call]} of chunk ${index}`;
 }
 
 function errorOf({ kind, code, message, details }: Extract<FromCheckThread, { say: "failed" }>): Error {

@@ -1,4 +1,4 @@
-import { broken, reasonOf, sidesOf, type Verdict } from "../../calculations/laws/findings.ts";
+import { type Breach, broken, sidesOf } from "../../calculations/laws/findings.ts";
 import { countOf } from "../../model/figures.ts";
 import { readSettings } from "../../model/settings.ts";
 import { systemRandom as random } from "../../storage/system.ts";
@@ -36,7 +36,7 @@ export async function runCheck(session: Session, request: CheckRequest, onRow: (
   const known = "why" in ended ? { params, count: 0, chunks: 0, chunkMs: undefined } : ended;
   return {
     ...{ calculation, params: known.params, count: known.count, chunks: known.chunks },
-    ...{ chunkMs: known.chunkMs, seed: request.samples.seed },
+    chunkMs: known.chunkMs,
     broken: rows.filter(({ outcome }) => outcome === "broken").length,
     laws: rows,
   };
@@ -61,15 +61,16 @@ async function engineRow(
   }).finally(() => code.stop());
   const verdict = engineVerdict(tried.result.body, chunks, ended);
   const ms = clock.monotonicMs() - startedMs;
-  if ("tried" in verdict) return { ...row, outcome: "holds", text: verdict.tried, ms };
-  return { ...row, outcome: "broken", ms, ...verdict };
+  return typeof verdict === "string"
+    ? { ...row, outcome: "holds", text: verdict, ms }
+    : { ...row, outcome: "broken", ms, ...verdict };
 }
 
 function engineVerdict(
   serial: Uint8Array,
   chunks: number,
   ended: TwinEnd,
-): Exclude<Verdict, { readonly unchecked: string }> {
+): string | { readonly breach: Breach } {
   if (ended.kind === "failed") {
     return broken(
       `the run failed on ${threads} threads: ${ended.message}`,
@@ -78,12 +79,11 @@ function engineVerdict(
     );
   }
   const what = `${countOf(chunks, "chunk")} in ${countOf(ended.packs, "pack")} on ${countOf(threads, "thread")}`;
-  if (Buffer.compare(serial, ended.body) === 0) return { tried: what };
-  const reason = reasonOf(serial, ended.body);
+  if (Buffer.compare(serial, ended.body) === 0) return what;
   return broken(
     `${what} give another result than in one`,
-    reason?.likely ?? "something outside the functions differs between threads, such as a cache or a counter",
-    reason?.cure ?? "keep nothing between calls, or only what is the same in every thread",
+    "something outside the functions differs between threads, such as a cache or a counter",
+    "keep nothing between calls, or only what is the same in every thread",
     sidesOf("serial", serial, "distributed", ended.body),
   );
 }
@@ -107,8 +107,10 @@ const causes: Readonly<Record<ThreadEnd["why"], { readonly likely: string; reado
   },
 };
 
-/** Whatever law was tried, the row names the call that ended the thread. */
-const endRow = ({ law, doing, why, message }: ThreadEnd): CheckRow => ({
-  ...{ law: law ?? "load", says: "every call comes back", outcome: "broken", text: "" },
+const endRow = ({ doing, why, message }: ThreadEnd): CheckRow => ({
+  law: "calls",
+  says: "every call comes back",
+  outcome: "broken",
+  text: "",
   breach: { example: `${doing} ${message}`, ...causes[why] },
 });

@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { portableMath } from "../../calculations/exact/portableMath.ts";
-import type { Finding } from "../../calculations/laws/findings.ts";
+import type { Advice } from "../../calculations/laws/findings.ts";
 import type { CallName } from "../../calculations/laws/subject.ts";
 
 type Caller = CallName | "the file, as it loads,";
-type Advice = Extract<Finding, { outcome: "advice" }>;
 
 /**
  * Notes in this thread, from now on, who calls `Math.random` and the functions of `Math` whose last bit may differ between
@@ -31,8 +30,6 @@ export function watchMath(math: object = Math) {
     from(call: CallName): void {
       caller = call;
     },
-    /** `Math.random` if this function has called it, itself or through others. */
-    randomOf: (call: CallName) => (callers.get("random")?.has(call) ? "Math.random" : undefined),
     advice(): readonly Advice[] {
       const [random, inexact] = [true, false].map((is) =>
         [...callers].filter(([name]) => (name === "random") === is),

@@ -5,7 +5,6 @@ import type { DescribedCalculation } from "../../client/describeCalculations.ts"
 import { InputError } from "../../model/errors.ts";
 import { valueText } from "../../model/json.ts";
 import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "../askedCalculation.ts";
-import type { Samples } from "../check/checkThread.ts";
 import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
@@ -111,21 +110,22 @@ export function addCheck(program: Command, session: Session): void {
   calculationCommand(program, "check", "a file such as ./mine.ts, or the name of a calculation")
     .description("test the laws of a calculation: is its result the same however it is computed?")
     .option("--chunks <n>", "number of neighboring chunks to test with, at most (default: 200)", wholeOption)
-    .option("--runs <n>", "number of random ways to pack and merge them (default: 100)", wholeOption)
-    .option("--seed <n>", "another seed draws other random ways", wholeOption, 1)
     .option("--limit <s>", "seconds that one call of your code may take", wholeOption, 30)
     .usage("<file or name> [--<parameter> <value> …] [options]")
     .action(
-      async (asked: string, options: Samples & { param?: string[]; limit: number }, command: Command) => {
+      async (
+        asked: string,
+        options: { chunks?: number; param?: string[]; limit: number },
+        command: Command,
+      ) => {
         const { cli } = session;
-        const { param: pairs = [], limit, ...samples } = options;
-        const { chunks, runs } = samples;
-        for (const [name, value] of Object.entries({ chunks, runs, limit })) checkRange(name, value, 1);
+        const { param: pairs = [], limit, chunks } = options;
+        for (const [name, value] of Object.entries({ chunks, limit })) checkRange(name, value, 1);
         const file = fileAsked(cli.folder, asked);
         const request = {
           ...{ files: calculationFiles(cli, file), name: file === undefined ? asked : undefined },
           ...{ tokens: command.args.slice(1), pairs, own: optionNames(command) },
-          ...{ samples, limitMs: limit * 1000 },
+          ...{ chunks, limitMs: limit * 1000 },
         };
         // A lazy import, so that other commands do not load the whole engine.
         const [{ runCheck }, { linesOf }] = await Promise.all([
@@ -146,13 +146,13 @@ export function addCheck(program: Command, session: Session): void {
     );
 }
 
-function verdictOf({ broken, laws, calculation, chunks, count: all, seed }: CheckReport): string {
+function verdictOf({ broken, laws, calculation, chunks, count: all }: CheckReport): string {
   const untried = laws.filter(({ outcome }) => outcome === "unchecked").length;
   const more = untried === 0 ? "" : `, ${untried} not tried`;
   const on =
     chunks === all
       ? `all ${countOf(all, "chunk")}`
       : `the first ${count(chunks)} of ${countOf(all, "chunk")}`;
-  if (broken > 0) return `${calculation}: ${broken} broken${more} (seed ${seed})`;
-  return `${calculation}: no law is broken on ${on}${more} (seed ${seed})`;
+  if (broken > 0) return `${calculation}: ${broken} broken${more}`;
+  return `${calculation}: no law is broken on ${on}${more}`;
 }

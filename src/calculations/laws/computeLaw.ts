@@ -1,0 +1,87 @@
+import { spread } from "../timeChunks.ts";
+import { broken, sidesOf, type Verdict, windowOf } from "./findings.ts";
+import { bytesOf, computeOf, pause, type Subject, same } from "./subject.ts";
+
+/** The first pass over the chunks ends after this time, but not before three chunks, which the laws need. */
+const firstPassMs = 500;
+const chunksMin = 3;
+const keptPartialBytesMax = 64 * 1024 * 1024;
+/** Chunks that are computed beside the first ones. */
+const elsewhere = 5;
+
+/**
+ * Computes the first chunks and a few others in order, and then all of them in reverse. So it finds random numbers and
+ * times, and also what a chunk leaves behind for the next one.
+ */
+export async function computeLaw(subject: Subject): Promise<Verdict> {
+  const { clock } = subject;
+  const once = await firstPass(subject);
+  for (const index of others(subject))
+    if (!once.has(index)) once.set(index, await computedBytes(subject, index));
+  await pause(subject);
+  const times: number[] = [];
+  const differing: { readonly index: number; readonly a: Uint8Array; readonly b: Uint8Array }[] = [];
+  for (const [index, a] of [...once].reverse()) {
+    const startedMs = clock?.monotonicMs() ?? 0;
+    const b = await computedBytes(subject, index);
+    times.push((clock?.monotonicMs() ?? 0) - startedMs);
+    if (!same(a, b)) differing.push({ index, a, b });
+  }
+  // The median, because other work on the machine delays some chunks.
+  if (clock !== undefined) subject.chunkMs = times.sort((a, b) => a - b)[times.length >> 1];
+  const smallest = differing.sort((x, y) => x.a.length - y.a.length || x.index - y.index)[0];
+  if (smallest === undefined)
+    return { tried: `${once.size} of ${subject.count.toLocaleString("en-US")} chunks, also in reverse` };
+  const { index, a, b } = smallest;
+  // Right after itself a chunk finds what it left behind, whatever that is.
+  await computedBytes(subject, index);
+  const again = await computedBytes(subject, index);
+  await pause(subject);
+  const keeps = same(again, await computedBytes(subject, index));
+  const many = `${differing.length} of ${once.size} chunks differ`;
+  const what = `chunk ${index}${inputText(subject, index)}`;
+  if (keeps)
+    return broken(
+      `${what}: it depends on which chunk was computed before`,
+      `a variable outside compute keeps state, such as a cache, a total or a random generator; ${many}`,
+      "start each chunk without state; a thread computes any chunks in any order",
+      sidesOf("in order", a, "in reverse", b),
+    );
+  return broken(
+    `${what}: computed again, it gives other bytes`,
+    `random numbers, the time, or a variable outside compute that it changes; ${many}`,
+    "use only params, index and input; draw random numbers from a generator seeded with params and index",
+    sidesOf("once", a, "again", b),
+  );
+}
+
+const computedBytes = async (subject: Subject, index: number): Promise<Uint8Array> =>
+  bytesOf(subject, await computeOf(subject, index), `the partial of chunk ${index}`);
+
+/** Computes the first chunks in order, until there are enough or the time is up. */
+async function firstPass(subject: Subject): Promise<Map<number, Uint8Array>> {
+  const { clock, count, chunksWanted } = subject;
+  const endMs = (clock?.monotonicMs() ?? 0) + firstPassMs;
+  const timeIsUp = (): boolean => clock !== undefined && clock.monotonicMs() > endMs;
+  const partials: Uint8Array[] = [];
+  let bytes = 0;
+  const enough = (): boolean => partials.length >= chunksMin && (bytes > keptPartialBytesMax || timeIsUp());
+  while (partials.length < Math.min(count, chunksWanted) && !enough()) {
+    const partial = await computedBytes(subject, partials.length);
+    partials.push(partial);
+    bytes += partial.length;
+  }
+  subject.partials = partials;
+  return new Map(partials.entries());
+}
+
+/** Chunks spread over the run, and its last one, which is often short. */
+function others({ count, inputs, chunksWanted }: Subject): readonly number[] {
+  if (count <= chunksWanted) return count === 0 ? [] : [count - 1];
+  const listed =
+    inputs === undefined ? undefined : [...inputs.keys()].filter((index) => index >= chunksWanted);
+  return [...(listed ?? spread(count, elsewhere)).slice(0, elsewhere), count - 1];
+}
+
+const inputText = ({ inputs }: Subject, index: number): string =>
+  inputs === undefined ? "" : ` (${windowOf(JSON.stringify(inputs.get(index)?.input) ?? "")})`;
