@@ -7,6 +7,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addFailures, addRuns, addStatus } from "./commands/inspect.ts";
 import { addLeader } from "./commands/leader.ts";
 import { addPlan } from "./commands/plan.ts";
+import { addPrune } from "./commands/prune.ts";
 import { addQueues } from "./commands/queues.ts";
 import { addReport, addResult, addVerify } from "./commands/result.ts";
 import { addSql } from "./commands/sql.ts";
@@ -22,7 +23,7 @@ import { clip, oneLine, paint } from "./render/text.ts";
 const commands: readonly AddCommand[] = [
   ...[addCalculations, addNew, addCheck, addUpload, addPlan, addSql, addSubmit],
   ...[addRuns, addStatus, addPauseAndResume, addCap, addCancel, addFailures, addRetry],
-  ...[addResult, addReport, addVerify, addDelete, addLeader, addWorkers, addQueues, addDoctor],
+  ...[addResult, addReport, addVerify, addDelete, addPrune, addLeader, addWorkers, addQueues, addDoctor],
 ];
 
 const storageHelp = `Storage: --connection, else --account, else the setting DataStorage (or

@@ -5,7 +5,7 @@ import { race } from "../election/race.ts";
 import type { RaceOutcome, RaceRequest } from "../election/raceContext.ts";
 import type { LeaderRecord } from "../election/record/record.ts";
 import type { ElectionSettings } from "../election/settings.ts";
-import { edgeOf, LeasefoldError, messageOf, StorageError } from "../model/errors.ts";
+import { edgeOf, LeasefoldError, messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { type Log, logEvents } from "../model/log.ts";
 import { encodeWake, wakeFromLeader } from "../model/message.ts";
@@ -164,11 +164,8 @@ export class Coordinator {
     try {
       await coordinate(term, this.#options.loop, this.#expiryBeside(leadership));
       // Between two slices a run that came meanwhile has its turn.
-      while (!leadership.signal.aborted && (await this.#expiry.due(leadership))) {
-        await this.#expiry.slice(leadership);
+      while (!leadership.signal.aborted && (await this.#expire(leadership)))
         await coordinate(term, this.#options.loop);
-      }
-      await this.#expiry.keep(leadership);
     } catch (thrown) {
       this.#noteEnd(leadership, thrown);
       error = thrown;
@@ -183,25 +180,27 @@ export class Coordinator {
     return { afterRelease, error };
   }
 
-  /**
-   * A slice of the expiry now and then beside the runs: where one follows the other all day, no term ever comes to its
-   * end without any. What storage refuses or does not answer must not end the term of the runs.
-   */
+  /** A slice of the expiry now and then beside the runs: where one follows the other all day, no term comes to its end. */
   #expiryBeside(leadership: Leadership): () => Promise<void> {
-    const { clock, log } = this.#ports;
+    const { clock } = this.#ports;
     let slicedMs = clock.monotonicMs();
     return async () => {
       if (clock.monotonicMs() - slicedMs < limits.expiryBesideEveryMs) return;
       slicedMs = clock.monotonicMs();
-      try {
-        // Few at a time: each run that expires is a deletion, which the others then wait for.
-        if (await this.#expiry.due(leadership))
-          await this.#expiry.slice(leadership, limits.expiryReadsAtOnce);
-      } catch (error) {
-        if (!(error instanceof StorageError)) throw error;
-        log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
-      }
+      await this.#expire(leadership);
     };
+  }
+
+  /** True if a slice was made. What storage refuses or does not answer must not end the term of the runs. */
+  async #expire(leadership: Leadership): Promise<boolean> {
+    try {
+      if (!(await this.#expiry.due(leadership))) return false;
+      await this.#expiry.slice(leadership);
+      return true;
+    } catch (error) {
+      this.#expiry.refused(error);
+      return false;
+    }
   }
 
   /** Takes note of why a term ended early; throws what is none of the ordinary reasons. */

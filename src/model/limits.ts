@@ -206,17 +206,10 @@ export const limits = {
   deletesPerPoll: 500,
   /** Expiry is due once in each of these periods, counted from 1970 by storage's clock: once a day (UTC). */
   expiryEveryMs: 86_400_000,
-  /** Beside runs one slice of the expiry is made this often, with so few inspections as are made at the same time. */
+  /** Beside runs one slice of the expiry is made this often. */
   expiryBesideEveryMs: 60_000,
-  /** A slice ends after about so long. */
-  expirySliceMs: 1_000,
-  /** Runs that one slice of the expiry inspects, with a few reads each, and how many at the same time. */
-  expiryRunsMax: 100,
+  /** Runs that one slice of the expiry judges at the same time: those that expired are deletions, which other runs wait for. */
   expiryReadsAtOnce: 16,
-  /** Tries of one page of the expiry's list, in addition to the SDK's own, before its container is given up. */
-  expiryPageTries: 3,
-  /** Abandoned blobs are swept this much later than their last writer can be active. */
-  lateWritersMs: 3_600_000,
 
   /** Parameters of a run, as JSON. */
   paramsBytesMax: 256 * 1024,

@@ -52,9 +52,7 @@ export const logEvents = {
     Run & { phase: string; ms: number; packs: number; sentAgain: number; error?: string | undefined }
   >("info", "run-ended"),
   runDeleted: event<Run & { term: number }>("info", "run-deleted"),
-  expirySwept: event<{ expired: number; orphans: number; whole: boolean }>("info", "expiry-swept"),
-  /** A page that expiry could not list; `givenUp`: its container waits for the next day. */
-  expiryFailed: event<{ container: string; message: string; givenUp: boolean }>("warn", "expiry-failed"),
+  expirySwept: event<{ expired: number; whole: boolean }>("info", "expiry-swept"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
   /** The container of active runs has a blob that is no run's marker; it is skipped. Each process tells once. */
   strayMarker: event<{ name: string }>("warn", "stray-marker"),

@@ -28,10 +28,7 @@ export const poisonOf = (queue: string): string => `${queue}-poison`;
 
 export const leaderBlob = "leader";
 export const expiryBlob = "_expiry";
-/** How far an unfinished sweep came in the terms before. */
-export const sweepBlob = "_sweep";
-export const droppedBlobs = "_dropped/";
-export const droppedBlob = (sha256: string): string => `${droppedBlobs}${sha256}`;
+export const droppedBlob = (sha256: string): string => `_dropped/${sha256}`;
 
 /** The blob of a named election; `leader` is the app's own. Throws `InputError` naming the rule. */
 export function electionBlob(name: string): string {

@@ -17,6 +17,7 @@ export const commandNames: readonly string[] = [
   "result",
   "report",
   "delete",
+  "prune",
   "leader",
   "workers",
   "queues",

@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
 import { encodeMarker } from "../../src/model/marker.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
-import { planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
-import { dayMs, ended, sweepAll, unmarked } from "./sweeping.ts";
+import { ended, unmarked } from "./sweeping.ts";
 
 /**
  * A list of what lies under a run begins with a page that is empty and not the last, as `BlobStore.list` says it may
@@ -42,17 +40,4 @@ test("a deletion passes an empty page", async () => {
   await twin.lead(60_000);
   expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual([]);
   expect(lists()).toBeLessThan(20);
-});
-
-test("a sweep passes an empty page of what nobody owns", async () => {
-  const twin = leadOnTwin();
-  await twin.ready;
-  const { part } = runBlobs("gone", "uidgone");
-  await twin.storage.blobs.create(twin.names.runs, part(0, 0), "");
-  await twin.addRun("other", planOf(1), { state: ended("complete") });
-  await twin.storage.blobs.remove(twin.names.active, "other");
-  await twin.world.advance(dayMs);
-  passNames(twin, "gone/");
-  await sweepAll(twin);
-  expect(twin.storage.operator.blobNames(twin.names.runs)).not.toContain(part(0, 0));
 });

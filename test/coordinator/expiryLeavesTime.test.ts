@@ -3,10 +3,9 @@ import { coordinate, newTerm } from "../../src/coordinator/coordinate.ts";
 import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { totalCalls } from "../../src/model/calls.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
 import { planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
-import { dayMs, ended, unmarked } from "./sweeping.ts";
+import { ended, unmarked } from "./sweeping.ts";
 
 type Twin = ReturnType<typeof leadOnTwin>;
 
@@ -41,46 +40,6 @@ async function callsOf(besideReads: number): Promise<number> {
 
 test("what the leader calls beside its runs is none of their cost", async () => {
   expect(await callsOf(20)).toBe(await callsOf(0));
-});
-
-/** A run at work beside a folder of a complete run with many partials that its lost clean-up left behind. */
-async function besideLeftovers(budgetMs: number) {
-  const twin = leadOnTwin();
-  const { storage, names, world } = twin;
-  await twin.ready;
-  for (let one = 0; one < 12_000; one += 1)
-    await storage.blobs.create(names.runs, runBlobs("gone", "uidgone").part(0, one), "x");
-  await world.advance(dayMs / 2);
-  await twin.addRun("r", planOf(10));
-  const clock = world.clock();
-  // A batch of 256 deletes takes some tenths of a second.
-  const { removeMany, list } = storage.blobs;
-  storage.blobs.removeMany = async (container, many, options) => {
-    await clock.sleep(400 * Math.ceil(many.length / 256));
-    return removeMany(container, many, options);
-  };
-  let lastMs = Number.NaN;
-  let gapMs = 0;
-  storage.blobs.list = async (container, prefix, options) => {
-    if (container === names.active) {
-      if (!Number.isNaN(lastMs)) gapMs = Math.max(gapMs, clock.monotonicMs() - lastMs);
-      lastMs = clock.monotonicMs();
-    }
-    await clock.sleep(30);
-    return list(container, prefix, options);
-  };
-  const outcome = await leadFor(twin, budgetMs);
-  return { outcome, gapMs };
-}
-
-test("a slice of the expiry beside runs keeps them waiting for no more than a few seconds", async () => {
-  const { gapMs } = await besideLeftovers(400_000);
-  expect(gapMs).toBeLessThan(6_000);
-});
-
-test("a hand-over in the middle of the expiry beside runs ends in time", async () => {
-  const { outcome } = await besideLeftovers(190_000);
-  expect(outcome).toMatchObject({ kind: "led", cause: "budget", drained: true, handedOver: true });
 });
 
 test.each([0, 95])(

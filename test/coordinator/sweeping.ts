@@ -1,16 +1,22 @@
 import { expiry } from "../../src/coordinator/deletion/expire.ts";
+import { closedBlob } from "../../src/model/closedRun.ts";
 import { decodeMarker } from "../../src/model/marker.ts";
+import { specBlob } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, planOf } from "../support/runFixtures.ts";
 import type { leadOnTwin } from "./leadOnTwin.ts";
 
-/** Finished runs on the twin, and sweeps over them. */
+/** Runs that have ended, with their summaries, on the twin, and sweeps over them. */
 export const dayMs = 86_400_000;
 export const ended = (phase: State["phase"]): State => ({ ...computing(10), phase, finishedMs: 1 });
 
 export async function unmarked(twin: ReturnType<typeof leadOnTwin>, id: string, state: State) {
   await twin.addRun(id, planOf(10), { state });
-  await twin.storage.blobs.remove(twin.names.active, id);
+  const { storage, names } = twin;
+  await storage.blobs.remove(names.active, id);
+  const spec = await storage.blobs.head(names.runs, specBlob(id));
+  if (spec.kind === "missing") throw new Error("no spec");
+  await storage.blobs.create(names.runs, closedBlob(id, spec.properties.lastModifiedMs), "");
 }
 
 export async function sweepAll(

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { pageSchema } from "../../src/coordinator/deletion/sweep.ts";
 import { decodeJson } from "../../src/model/decode.ts";
 import { CorruptDataError } from "../../src/model/errors.ts";
 import { decodeMarker } from "../../src/model/marker.ts";
@@ -70,12 +69,6 @@ const decoders: readonly {
   },
   { what: "a plan", whole: plan, fields: ["run", "uid"], decode: json(planSchema) },
   { what: "a state", whole: state, fields: ["run", "uid"], decode: json(stateSchema) },
-  {
-    what: "the folder of a sweep",
-    whole: { id: "r", uid: "u", newestMs: 0, hasParts: false },
-    fields: ["id", "uid"],
-    decode: (value) => decodeJson(pageSchema, JSON.stringify({ v: 1, container: "c", open: value }), "it"),
-  },
   { what: "a manifest", whole: manifest, fields: ["run", "uid", "attempt"], decode: json(manifestSchema) },
 ];
 

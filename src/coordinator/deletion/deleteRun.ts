@@ -35,7 +35,7 @@ export async function beginDeletion(
  * A slice at a time, so that a large run's deletion keeps no other run waiting; whoever leads next continues it.
  *
  * Not promised: that nothing appears afterwards. A worker that was at work may still write under the uid; nobody
- * reads it, and the expiry sweeps it away.
+ * reads it, and the account's lifecycle rule or `leasefold prune` takes it.
  */
 export async function deleteRun(
   term: DeletingTerm,
@@ -56,7 +56,7 @@ export async function deleteRun(
 }
 
 /** Deletes one slice; true if nothing was left of it. */
-export async function deleteUnder(
+async function deleteUnder(
   { storage: { blobs }, leader }: DeletingTerm,
   container: string,
   prefix: string,

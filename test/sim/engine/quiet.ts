@@ -1,7 +1,5 @@
-import type { Client } from "../../../src/client/client.ts";
 import { status } from "../../../src/client/status.ts";
-import { expiry } from "../../../src/coordinator/deletion/expire.ts";
-import { poisonOf, sweepBlob } from "../../../src/model/names.ts";
+import { poisonOf } from "../../../src/model/names.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { checkEnds } from "./checks/leftovers.ts";
 import { newerVersion } from "./newerVersion.ts";
@@ -20,11 +18,10 @@ const scenarioBound: EndBound = { idealMs: 0, k: 1, cMs: 45 * 60_000 };
 const stopsEndMs = 45 * 60_000;
 /** A dead worker hides its last message for ten minutes, five times at most before it is set aside. */
 const drainsWithinMs = 60 * 60_000;
-const dayMs = 86_400_000;
 
 /**
- * No more faults: every run that is not paused has to end, the queues have to run empty, and after the sweep only
- * what is documented may be left. Every command has its answer then.
+ * No more faults: every run that is not paused has to end, the queues have to run empty, and only what is documented
+ * may be left. Every command has its answer then.
  */
 export async function quiet(stage: Stage, bound = scenarioBound): Promise<SimulationResult> {
   const { engine, world, judge } = stage;
@@ -53,8 +50,6 @@ export async function quiet(stage: Stage, bound = scenarioBound): Promise<Simula
     const view = await status(client, id);
     if (view.command?.answer === "pending") judge.report("commands are answered", `${id} has no answer`);
   }
-  await world.advance(2 * dayMs);
-  await sweep(client);
   checkEnds(judge);
   return stage.result();
 }
@@ -84,16 +79,4 @@ async function drain(stage: Stage): Promise<void> {
     await step(stage, () => false, 30_000);
   }
   stage.judge.report("every run ends", "the queues do not run empty");
-}
-
-/** The whole sweep of what late writers left, by the real expiry, as a leader of a later day would do it. */
-async function sweep({ storage, clock }: Client): Promise<void> {
-  const owner = {
-    ...{ term: 1_000_000, termid: "sweep", holder: "sweep", lost: new AbortController().signal },
-    assertLeading: () => {},
-    ...{ signal: new AbortController().signal, progress: () => {}, note: () => {} },
-  };
-  await storage.blobs.remove(names.runs, sweepBlob);
-  const { due, slice } = expiry({ storage, names, clock, log: () => {}, packLimitMs: 300_000 }, 30);
-  for (let slices = 0; slices < 400 && (await due(owner)); slices += 1) await slice(owner);
 }

@@ -18,6 +18,8 @@ export interface RunRecord {
   marker?: Marker;
   /** Once somebody has asked for its deletion. */
   deleteAskedMs?: number;
+  /** When its marker was last removed. */
+  closedMs?: number;
   /** Of the latest state. */
   stateEtag?: string;
   /** Of generations that were to end with what was done: the partials that were there then, by pack. */
@@ -195,8 +197,12 @@ export class Ledger {
 
   #remove(container: string, name: string): void {
     const place = placeOf(container, name);
-    if (place.kind === "marker") delete this.current(place.id, "marker")?.marker;
-    else if (place.kind === "spec") {
+    if (place.kind === "marker") {
+      const run = this.current(place.id, "marker");
+      if (run === undefined) return;
+      delete run.marker;
+      run.closedMs = this.#nowMs();
+    } else if (place.kind === "spec") {
       const run = this.current(place.id, "spec");
       if (run !== undefined) run.specThere = false;
     } else if (place.kind !== "other") {

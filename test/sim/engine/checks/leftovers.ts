@@ -2,7 +2,7 @@ import { isFinal } from "../../../../src/model/state.ts";
 import type { Scene } from "./judge.ts";
 import { type RunRecord, underPlan } from "./ledger.ts";
 
-/** At the end of a world, after clean-up and the sweep of what late writers left. */
+/** At the end of a world, after clean-up. */
 export function checkEnds({ ledger, report }: Scene): void {
   for (const run of ledger.runs.values()) {
     const { id, uid, marker, state, deleteAskedMs, blobs } = run;
@@ -13,7 +13,9 @@ export function checkEnds({ ledger, report }: Scene): void {
       continue;
     }
     if (!run.specThere && deleteAskedMs === undefined) continue;
-    const kept = [...blobs.keys()].filter((name) => !isDocumented(run, name));
+    const kept = [...blobs].flatMap(([name, atMs]) =>
+      isDocumented(run, name) || isLate(run, atMs) ? [] : name,
+    );
     if (kept.length > 0)
       report("what is left is documented", `${kept.length} blobs of ${id}: ${kept.join(", ")}`);
     if (deleteAskedMs !== undefined) {
@@ -38,6 +40,19 @@ const always = [
   /^\d+\/[^/]+\/result\.\w+$/,
   /^\d+\/hashes\/\d+$/,
 ];
+
+/** The last pages of a deletion, and the calls that follow them. */
+const lastPagesMs = 10_000;
+
+/** A worker that was at work when all was deleted may write afterwards; the account's lifecycle rule takes that. */
+function isLate({ deleteAskedMs, closedMs, manifests, blobs }: RunRecord, atMs: number): boolean {
+  if (deleteAskedMs !== undefined) return closedMs !== undefined && atMs > closedMs - lastPagesMs;
+  const latest = Math.max(...manifests.keys());
+  const manifestName = [...blobs.keys()].find((name) =>
+    name.endsWith(`/${String(latest).padStart(3, "0")}/manifest.json`),
+  );
+  return atMs > (blobs.get(manifestName ?? "") ?? Number.POSITIVE_INFINITY);
+}
 
 /** What a run leaves: nothing where it was deleted; its partials and nodes where a retry may need them. */
 function isDocumented(run: RunRecord, name: string): boolean {

@@ -38,23 +38,6 @@ export const rules10to12: readonly Mutant[] = [
     ),
   },
   {
-    without: "keeping a run that has a state and no spec from the sweep",
-    rule: 10,
-    killedBy: "deleted only what is worthless",
-    cases: ["a complete run whose spec was deleted by hand is left as it is"],
-    edits: edit(
-      "coordinator/deletion/sweep.ts",
-      'if (!owned && phase === "planning"',
-      'if (!owned && phase !== "cancelled"',
-    ).concat(
-      edit(
-        "coordinator/deletion/sweep.ts",
-        "layout === undefined && origin === undefined",
-        "origin === undefined",
-      ),
-    ),
-  },
-  {
     without: "keeping a result whose manifest may arrive late",
     rule: 10,
     killedBy: "the result is the fold of what the manifest says",
@@ -103,17 +86,6 @@ export const rules10to12: readonly Mutant[] = [
       "coordinator/deletion/deleteRun.ts",
       '{ ifMatch: judged ?? "", signal: leader.lost }',
       "{ signal: leader.lost }",
-    ),
-  },
-  {
-    without: "the sweep of what late writers left",
-    rule: 10,
-    killedBy: "what is left is documented",
-    cases: ["a combiner wakes minutes after its run was cleaned up"],
-    edits: edit(
-      "coordinator/deletion/sweep.ts",
-      "quiet: nowMs - folder.newestMs > quietMs,",
-      "quiet: nowMs < folder.newestMs,",
     ),
   },
   {
