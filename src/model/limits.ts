@@ -86,8 +86,8 @@ export const limits = {
   outcomesForRate: 8,
   /** Durations kept for p95 and mean. */
   durationsKept: 200,
-  /** Work kept in the queue beyond two packs per worker. */
-  windowAheadMs: 5_000,
+  /** Work kept in the queue beyond two packs per worker: more than is computed until a dead leader is replaced. */
+  windowAheadMs: 8_000,
   /** First packs of a run that go to the urgent queue, so that it starts at once. */
   urgentFirstPacks: 8,
   /** While other runs compute, a run has its fair share of the urgent queue for this many of its first packs. */

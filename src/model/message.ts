@@ -19,7 +19,7 @@ const common = {
   turn: count,
   /** Earlier attempts of this send that threw. */
   tries: count.optional(),
-  /** The work was already sent in this turn: its output may exist, and it begins once a sign tells so. */
+  /** The work was already sent, or may have been: its output may exist. From the second send on it begins once a sign tells so. */
   repeat: z.boolean().optional(),
   /** An earlier delivery of this send ended without a record. */
   silent: z.boolean().optional(),

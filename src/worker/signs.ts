@@ -168,7 +168,8 @@ export function workSigns(
         async begin(chunkNow) {
           entry.chunkNow = chunkNow;
           if (!entry.begun) Object.assign(entry, { begun: true, sinceMs: clock.monotonicMs() });
-          if (message.repeat !== true || entry.confirmed) return;
+          // Nothing speaks against a first send that an earlier leader may have sent too.
+          if (message.repeat !== true || message.send === 1 || entry.confirmed) return;
           await inTurn(write);
           entry.confirmed = true;
         },

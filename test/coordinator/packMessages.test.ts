@@ -41,17 +41,27 @@ test("a message ends with its shard, and where the row has a gap", () => {
   expect(sizes(running(1), [...row(0, 5), ...row(6, 9)])).toEqual([5, 3]);
 });
 
-test.each([{ urgent: true }, { repeat: true }, { repeat: true, alone: true }])(
+test.each([{ urgent: true }, { urgent: true, repeat: true }, { repeat: true, alone: true }])(
   "a send with %j is alone",
   (more) => {
     expect(sizes(running(1), [send(0), send(1, more), send(2, more), send(3), send(4)])).toEqual([
       1, 1, 1, 2,
     ]);
     const [, one] = packMessages(running(1), [send(0), send(1, more)]);
-    expect(one?.message).toMatchObject({ pack: 1, ...(more.repeat ? { repeat: true } : {}) });
+    expect(one?.message).toMatchObject({ pack: 1, ...("repeat" in more ? { repeat: true } : {}) });
     expect(one?.message).toHaveProperty("until", undefined);
   },
 );
+
+test("packs that an earlier leader may have sent share messages among themselves", () => {
+  const sends = [send(0), send(1), send(2, { repeat: true }), send(3, { repeat: true }), send(4)];
+  const messages = packMessages(running(1), sends);
+  expect(messages.map((one) => [one.packs.length, one.message.repeat])).toEqual([
+    [2, undefined],
+    [2, true],
+    [1, undefined],
+  ]);
+});
 
 test("whatever is sent, the messages ask for each pack once, in order, with its own chunks", () => {
   const sends = fc

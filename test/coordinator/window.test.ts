@@ -4,6 +4,7 @@ import { isUrgent, shareOut, updateWindow } from "../../src/coordinator/decide/f
 import { pauseBetween } from "../../src/coordinator/decide/pace.ts";
 import { turnKey } from "../../src/coordinator/observed.ts";
 import { groupsOf } from "../../src/coordinator/poll/seen.ts";
+import { limits } from "../../src/model/limits.ts";
 import type { State } from "../../src/model/state.ts";
 import { computing, marker, parts, runNotes } from "../support/runFixtures.ts";
 import { observedAt, step } from "./deciding.ts";
@@ -16,12 +17,21 @@ const running = (packs: number, rate: number, meanMs: number, change: Partial<St
   ...change,
 });
 
-test("a run alone shares nothing and has two packs per worker and five seconds of work", () => {
+test("a run alone shares nothing and has two packs per worker and eight seconds of work", () => {
   const state = running(100_000, 200, 1_000, { inFlight: 700 });
   expect(shareOut([state])).toEqual([undefined]);
   const notes = { ...runNotes(), window: 1_000 };
   updateWindow(state, notes);
-  expect(notes.window).toBe(200 * 7);
+  expect(notes.window).toBe(200 * 10);
+});
+
+test("a new leader sends as many packs as a first one, and what the rate asks for where that is more", () => {
+  const windowOf = (rate: number) => {
+    const notes = runNotes();
+    updateWindow(running(100_000, rate, 100), notes);
+    return notes.window;
+  };
+  expect([5, 200].map(windowOf)).toEqual([limits.windowFirst, 1_640]);
 });
 
 test("two runs have half of the workers each, whatever share they had before", () => {
@@ -49,7 +59,7 @@ test("the same share of the workers is more packs for the run with the shorter o
     updateWindow(running(100_000, 1, meanMs), notes, 10);
     return notes.window;
   });
-  expect(windows).toEqual([520, 70]);
+  expect(windows).toEqual([820, 100]);
 });
 
 test("behind others a young run has its share of the urgent queue; alone only its first eight packs", () => {

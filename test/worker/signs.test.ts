@@ -120,9 +120,15 @@ describe("the sign of a process", () => {
     expect((await told())?.works).toEqual([9]);
   });
 
+  test("a first send that an earlier leader may have sent too begins without a sign", async () => {
+    const { signs, told } = await process();
+    await signs.hold(message(7, { repeat: true })).begin();
+    expect(await told()).toBeUndefined();
+  });
+
   test("a repeated send begins only once a sign says so, and again after a write that failed", async () => {
     const { world, signs, told, storage } = await process();
-    const held = signs.hold(message(7, { repeat: true }));
+    const held = signs.hold(message(7, { send: 2, repeat: true }));
     const create = storage.blobs.create;
     Object.assign(storage.blobs, { create: () => Promise.reject(new Error("away")) });
     await expect(held.begin()).rejects.toThrow("away");

@@ -105,7 +105,7 @@ function demandOf({ layout, cap, packsDone, packsFailed }: State): number {
 }
 
 /**
- * Once a poll: two packs per worker and five seconds of work at the rate of this run, or at its fair share of all. Until
+ * Once a poll: two packs per worker and eight seconds of work at the rate of this run, or at its fair share of all. Until
  * the first outcomes it is a fixed number. It is never under 8, at most twice the last window and at least nine tenths of
  * it. Where the workers took more than half of it since the last poll, or the queues show that they took all, the rate says
  * less than they can, and it is doubled. Whoever sends applies the cap.
@@ -121,10 +121,12 @@ export function updateWindow(state: State, notes: RunNotes, share?: number): voi
       : Math.ceil((rate * (2 * meanMs + limits.windowAheadMs)) / 1_000);
   const few = notes.drained || (outcomes > 0 && state.inFlight <= notes.window / 2);
   notes.starved = !shared && few && mayGrow(state, notes);
-  const twice = notes.window === 0 ? wanted : notes.window * 2;
+  // A rate that was measured while leaders died says little, and the next one may die soon.
+  const twice = notes.window === 0 ? Math.max(wanted, shared ? 0 : firstWindow(state)) : notes.window * 2;
   // Alone it falls slowly, because the first outcomes make the rate look low.
   const least = shared ? 0 : Math.floor(notes.window * 0.9);
-  notes.window = Math.max(notes.starved ? twice : Math.min(wanted, twice), least, limits.windowMin);
+  const grows = notes.starved || notes.window === 0;
+  notes.window = Math.max(grows ? twice : Math.min(wanted, twice), least, limits.windowMin);
 }
 
 /** Packs in flight while nobody knows how fast they go: fewer where the plan says that they take long. */

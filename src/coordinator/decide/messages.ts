@@ -37,11 +37,12 @@ export function packMessages(state: State, sends: readonly PackSend[]): PackMess
   return rows.map((row) => packMessage(state, row));
 }
 
-/** Only plain first sends share a message: what was sent before, or must not wait, comes alone. */
+/** Only first sends share a message, also those that an earlier leader may have sent: what must not wait comes alone. */
 function mayFollow(state: State, before: PackSend, one: PackSend): boolean {
   const layout = layoutOf(state);
   const inRow = one.pack === before.pack + 1 && shardOf(layout, one.pack) === shardOf(layout, before.pack);
-  return inRow && [before, one].every(({ urgent, repeat, alone }) => !urgent && !repeat && alone !== true);
+  const plain = [before, one].every(({ urgent, alone }) => !urgent && alone !== true);
+  return inRow && plain && before.repeat === one.repeat;
 }
 
 function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): PackMessage {

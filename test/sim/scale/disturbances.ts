@@ -160,6 +160,29 @@ const kills = (seed: number, packs: number, paceMs: number): Disturbance["figure
     60_000,
   );
 
+/** One of four instances is killed every three seconds, in turn, until 30 were, and is there again two seconds later. */
+const inTurn: NonNullable<Disturbed["disturb"]> = async ({ engine, start }, sleep) => {
+  const slots = engine.instances.slice(0, 4);
+  for (let kill = 0; kill < 30; kill += 1) {
+    await sleep(3_000);
+    const slot = kill % slots.length;
+    slots[slot]?.kill();
+    engine.client.clock.after(2_000, () => (slots[slot] = start({ breakAfterMs: 4_000, threads: 2 })));
+  }
+};
+
+/** As `npm run bench -- engine` does it with real processes. */
+const killedInTurn = (packMs: number): Disturbance["figure"] =>
+  beside(
+    {
+      instances: 4,
+      leading: true,
+      runs: { r: packsOf({ kind: "even" }, 2_000, packMs) },
+      disturb: inTurn,
+    },
+    35_000,
+  );
+
 /** Calm worlds of packs of 10 ms to a minute: what is computed twice of them all. */
 const calmSum = async (): Promise<Figure> => {
   let [begun, packs, of] = [0, 0, ""];
@@ -277,6 +300,10 @@ export const disturbances: Readonly<Record<string, Disturbance>> = {
     figure: losing(backoff, 1_000, 60_000),
   },
 
+  "2,000 packs of 20 ms while one of four instances is killed every 3 s": {
+    quick: true,
+    figure: killedInTurn(20),
+  },
   ...Object.fromEntries(
     [1, 2, 3, 4].map((seed) => [
       `three runs of 150 packs of 1 s while one of three instances is killed or stopped every 1.5 to 5 s, seed ${seed}`,

@@ -16,7 +16,7 @@ test("work in order costs the leader about two pages of partials a loop and at m
     const of = `${packs} packs at ${perS}/s`;
     expect.soft(run.wallMs, of).toBeGreaterThan(60_000);
     expect.soft(run.callsPerMinute, of).toBeLessThanOrEqual(300);
-    expect.soft(pagesOfParts(run), of).toBeLessThanOrEqual(2);
+    expect.soft(pagesOfParts(run), of).toBeLessThanOrEqual(2.1);
     expect.soft(run.pagesPerLoopMax, of).toBeLessThanOrEqual(limits.pagesPerLoopMax);
     expect.soft(run.sendsBetweenWritesMax, of).toBeLessThanOrEqual(limits.sendsPerWriteMax);
   }
