@@ -19,6 +19,11 @@ export interface Calculation<Params, Input, Part> {
    * together, so change it if a result may change. Without it, every change of the file and its imports counts.
    */
   readonly version?: string;
+  /**
+   * True where `compute` uses nothing of its chunk but `input`, `params`, and files that the input names with their ETags. Its
+   * partial is then right at any index, so `submit --reuse` finds it where files were added or removed before it.
+   */
+  readonly byInput?: boolean;
   /** One line for `leasefold calculations`. */
   readonly summary: string;
   /** Schema of the parameters, with defaults and descriptions: its help text is made from them. */

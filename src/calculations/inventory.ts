@@ -31,6 +31,7 @@ type Params = z.infer<typeof params>;
 export const inventory = defineCalculation<Params, readonly FileFact[], string>({
   name: "inventory",
   version: "1",
+  byInput: true,
   summary: "SHA-256 of every file under a prefix, with a Merkle root, as NDJSON",
   params,
   plan: ({ source, batch }, { files }) => planBatches(source, batch, files),

@@ -67,7 +67,7 @@ export async function runPlan(
     checkChunks(chunks);
   }
   if (batch.length > 0) await sink(batch, given);
-  return { chunks, list: true };
+  return { chunks, list: true, ...(calculation.byInput === true ? { byInput: true } : {}) };
 }
 
 async function* inputsOf(planned: AsyncIterable<unknown>): AsyncGenerator<unknown> {

@@ -6,6 +6,8 @@ import type { FinishContext } from "./contract.ts";
 export interface PlannedChunks {
   readonly chunks: number;
   readonly list: boolean;
+  /** Partials depend on their inputs alone, not on where these are listed. */
+  readonly byInput?: boolean;
 }
 
 /** Inputs of a list that are kept to be timed, by chunk. */

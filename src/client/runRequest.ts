@@ -29,6 +29,11 @@ export const requestSchema = z.strictObject({
   attempts: z.number().optional(),
   /** `{"ms": n}` after a leader first sees the run or its retry: it then fails, or with `"keep": true` finishes with what is done. */
   deadline: z.unknown().optional(),
+  /**
+   * The id of an ended run, or true for the newest one of the same request: partials of it are reused where code, parameters and
+   * inputs are the same. This run keeps its own for the runs after it.
+   */
+  reuse: z.union([z.literal(true), z.string()]).optional(),
 });
 export type RunRequest = z.infer<typeof requestSchema>;
 
@@ -53,13 +58,16 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   const requestHash = requestHashOf({ calculation: calculation.name, params, ...options });
   /** Identity of the code that validated the parameters. */
   const code = calculations.versionOf(calculation.name);
-  return { calculation, params, given, code, id, cap, ...options, requestHash };
+  return { calculation, params, given, code, id, cap, ...options, requestHash, reuse: request.reuse };
 }
 
 const limitsOfRun = ["packSize", "tolerate", "packLimitMs", "attempts", "deadline"] as const;
 
 /** How the request of an existing run differs. Parameters may be long or secret, so they are only named. */
-export function differencesOf(spec: Spec, { calculation, ...request }: CheckedRequest): string[] {
+export function differencesOf(
+  spec: Spec,
+  { calculation, ...request }: Omit<CheckedRequest, "reuse">,
+): string[] {
   if (spec.calculation !== calculation.name)
     return [`calculation is ${spec.calculation}, not ${calculation.name}`];
   const differs = (a: unknown, b: unknown): boolean => canonicalJson([a]) !== canonicalJson([b]);

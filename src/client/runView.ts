@@ -3,6 +3,7 @@ import type { Refused } from "../model/identity.ts";
 import type { Marker, Want } from "../model/marker.ts";
 import { givenUpOf } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
+import { packsReused } from "../model/reuse.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { deadlineMs, isFinal, type Phase, type State } from "../model/state.ts";
 import { defined, iso } from "./client.ts";
@@ -40,6 +41,8 @@ export interface RunView {
   /** Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `again` counts resends. */
   readonly packs?: Counts & { readonly sent: number; readonly again: number };
   readonly chunks?: Counts;
+  /** Packs whose partials were reused from earlier runs. */
+  readonly reused?: Manifest["reused"];
   readonly rate?: { readonly packsPerS: number; readonly chunksPerS: number };
   readonly submittedAt: string;
   readonly finishedAt?: string;
@@ -138,6 +141,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
         at: iso(deadlineMs(deadline, state ?? { createdMs: submittedMs })),
         keep: deadline.keep,
       },
+      reused: anew ? undefined : (manifest?.reused ?? reusedOf(state)),
       trying: active && phase !== "waiting" ? state?.trying : undefined,
       command: commandOf(state, marker),
       error: phase === "waiting" ? undefined : state?.error,
@@ -145,6 +149,10 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     }),
   };
 }
+
+/** What a run that has no result yet reuses. */
+const reusedOf = (state: State | undefined): Manifest["reused"] =>
+  state?.reused && { packs: packsReused(state.reused), runs: state.reused.map(({ run }) => run) };
 
 function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {
   return state === undefined || asksRetry(state, marker) ? "waiting" : state.phase;

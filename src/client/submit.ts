@@ -12,6 +12,7 @@ import { type Client, clientLimits, defined } from "./client.ts";
 import { markerBy } from "./commands/decideCommand.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
 import { toldPackLimitMs } from "./leader.ts";
+import { findReuse } from "./reuse.ts";
 import { type RunKey, readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
 import {
   type CheckedRequest,
@@ -33,6 +34,8 @@ export const submittedSchema = z.object({
   cap: z.number().optional(),
   /** Time limit of one attempt: of the request, or of the app if that is less. Absent if either is not known. */
   packLimitMs: z.number().optional(),
+  /** The run whose partials may be reused; absent where there was none. */
+  reuses: z.string().optional(),
 });
 export type Submitted = z.infer<typeof submittedSchema>;
 
@@ -41,10 +44,11 @@ export type Submitted = z.infer<typeof submittedSchema>;
  * and request, at once or after a crash between two of these writes, make one run.
  *
  * Throws `InputError`: `invalid` for bad input; `conflict` `id-taken` if another request has the id, and `being-deleted`
- * if an older run of this id is still being deleted.
+ * if an older run of this id is still being deleted. Throws as `findReuse` for what it asks to reuse.
  */
 export async function submit(client: Client, request: RunRequest): Promise<Submitted> {
-  const checked = checkRequest(request, client.calculations);
+  const asked = checkRequest(request, client.calculations);
+  const checked = { ...asked, reuse: await findReuse(client, asked) };
   const deadlineMs = client.clock.monotonicMs() + clientLimits.deletionWaitMs;
   const drawn = new Set<string>();
   let run = checked.id ?? drawId(client, checked);
@@ -60,7 +64,8 @@ export async function submit(client: Client, request: RunRequest): Promise<Submi
       const toldMs = askedMs === undefined ? undefined : await toldPackLimitMs(client);
       const packLimitMs =
         askedMs === undefined || toldMs === undefined ? undefined : Math.min(askedMs, toldMs);
-      const holding = defined({ cap: tried.cap, packLimitMs });
+      const reuses = checked.reuse?.from?.run;
+      const holding = defined({ cap: tried.cap, packLimitMs, reuses });
       return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, ...holding };
     }
     if (tried.kind === "taken") {
@@ -92,9 +97,12 @@ type Tried =
   /** An older run of this id is being deleted, or was deleted between two of these calls. */
   | { readonly kind: "deleting" };
 
+/** A request of which is known what it reuses. */
+type Request = Omit<CheckedRequest, "reuse"> & Pick<Spec, "reuse">;
+
 async function trySubmit(
   client: Client,
-  request: CheckedRequest,
+  request: Request,
   { run, uid }: RunKey,
   drawn: ReadonlySet<string>,
 ): Promise<Tried> {
@@ -120,7 +128,8 @@ async function trySubmit(
   const final = state !== undefined && isFinal(state.phase);
   // A finished run needs no marker, but it must not be in deletion.
   const key = { run, uid: owner };
-  const marker = { ...markerBy(owner, state), spec: sha256, cap: state?.cap ?? request.cap };
+  const keeps = request.reuse?.keeps.join(",") || undefined;
+  const marker = { keeps, ...markerBy(owner, state), spec: sha256, cap: state?.cap ?? request.cap };
   const cap = final ? undefined : await createMarker(client, key, marker);
   if (final ? await isBeingDeleted(client, run) : cap === undefined) return { kind: "deleting" };
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
@@ -129,7 +138,7 @@ async function trySubmit(
   return now === owner ? { kind: "accepted", uid: owner, final, cap } : { kind: "deleting" };
 }
 
-async function createSpec(client: Client, request: CheckedRequest, { run, uid }: RunKey) {
+async function createSpec(client: Client, request: Request, { run, uid }: RunKey) {
   const { calculation, id: _id, cap: _cap, ...work } = request;
   // JSON leaves out what is undefined.
   const spec: Spec = { v: wireVersion, run, uid, calculation: calculation.name, ...work };
@@ -162,7 +171,7 @@ async function createMarker(
 const isBeingDeleted = async (client: Client, id: string): Promise<boolean> =>
   (await readMarker(client, id))?.value.want === "delete";
 
-const drawId = (client: Client, { calculation }: CheckedRequest): string =>
+const drawId = (client: Client, { calculation }: Request): string =>
   newRunId(calculation.name, client.clock.wallMs(), client.random);
 
 const conflict = (code: string, rule: string): InputError =>

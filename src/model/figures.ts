@@ -120,6 +120,10 @@ export function lostText(view: Counted, lost: Lost): string {
   return `${count(lostOf(lost))} ${lostWord(view)}${more}`;
 }
 
+/** `998 packs reused from nightly-1`: partials of earlier runs that a run folds. */
+export const reusedText = ({ packs, runs }: { readonly packs: number; readonly runs: readonly string[] }) =>
+  `${count(packs)} ${packs === 1 ? "pack" : "packs"} reused from ${runs.join(", ")}`;
+
 /** A clause as a sentence of its own. */
 export const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 

@@ -15,6 +15,9 @@ export const limits = {
   /** Bytes of a partial that also ride in its metadata, before base64url: metadata holds 8 KB with names
    *  (learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata). */
   inlineBytesMax: 4_096,
+  /** Intervals of packs that a plan reuses, which the state repeats, and earlier plans that have them: each is a list. */
+  reusedIntervalsMax: 256,
+  reusedRunsMax: 8,
   /** Concurrent reads of partials that do not ride in metadata. */
   readsAtOnce: 16,
 
@@ -229,11 +232,9 @@ export const calculationLimits = {
   batchBytesMax: 4 * 1024 * 1024,
   /** One encoded partial: a fold holds a bounded number of them in a worker's memory. */
   partialBytesMax: 32 * 1024 * 1024,
-  /**
-   * One result. Its copy from the thread into the process keeps the event loop busy for 0.8 s (measured; a beat has
-   * 0.9 s) and takes 1.1 GB at its peak, of the 2 GB of an instance. JSON is one text, of 2^29 - 24 characters at most
-   * (`buffer.constants.MAX_STRING_LENGTH`).
-   */
+  /** One result. Its copy from the thread into the process keeps the event loop busy for 0.8 s (measured; a beat has
+   *  0.9 s) and takes 1.1 GB at its peak, of the 2 GB of an instance. JSON is one text, of 2^29 - 24 characters at most
+   *  (`buffer.constants.MAX_STRING_LENGTH`). */
   resultBytesMax: 512 * 1024 * 1024,
   /** Characters of a result's content type: an HTTP header and a line of `status`. */
   contentTypeCharactersMax: 200,

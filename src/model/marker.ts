@@ -33,6 +33,8 @@ const markerSchema = z.object({
   rests: number.optional(),
   /** With `rests`: until then, in ms of storage's time. A deadline passes during a pause too. */
   until: z.coerce.number().nonnegative().optional(),
+  /** Ended runs whose partials it reuses, with commas: the expiry keeps them meanwhile. */
+  keeps: z.string().min(1).optional(),
   /** Set if no person asked for the deletion: an expiry must not undo a retry made meanwhile. */
   by: z.literal("expiry").optional(),
   /** ETag of the state that expiry examined; absent without a state. Only that state is deleted. */

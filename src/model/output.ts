@@ -79,6 +79,8 @@ export interface FoldFacts {
   readonly folded: number;
   /** Attempts of the folded packs together. */
   readonly attempts: number;
+  /** Packs among them whose partials were reused. */
+  readonly reused?: number | undefined;
   /** Identities of the code that computed and folded them. */
   readonly code: readonly string[];
 }
@@ -86,10 +88,17 @@ export interface FoldFacts {
 /** Identities listed at most: metadata has 8 KB, which a node's inline bytes share. */
 const versionsMax = 16;
 
-export const encodeFoldFacts = ({ members, folded, attempts, code }: FoldFacts): Record<string, string> => ({
+export const encodeFoldFacts = ({
+  members,
+  folded,
+  attempts,
+  reused = 0,
+  code,
+}: FoldFacts): Record<string, string> => ({
   ...(members === undefined ? {} : { members }),
   folded: String(folded),
   attempts: String(attempts),
+  ...(reused === 0 ? {} : { reused: String(reused) }),
   // Not every client accepts metadata with an empty value.
   ...(code.length === 0 ? {} : { code: code.slice(0, versionsMax).join(",") }),
 });
@@ -102,6 +111,7 @@ const foldFactsSchema = z.object({
   members: z.string().optional(),
   folded: count,
   attempts: count,
+  reused: count.optional(),
   code: z
     .string()
     .transform((text) => text.split(","))

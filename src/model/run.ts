@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
 import { contentTypeSchema, notesSchema, resultBlobSchema } from "./resultType.ts";
+import { reusedSchema, reuseSchema } from "./reuse.ts";
 
 /** The documents of a run that are written once: its request, its plan, its results and failures. */
 
@@ -41,6 +42,8 @@ export const specSchema = z.object({
   /** Counts from when a leader first sees the run or its retry, pauses included. Then the run fails, or with `keep`
    *  finishes with the packs that are done. */
   deadline: z.object({ ms: z.int().positive(), keep: z.boolean() }).optional(),
+  /** No part of the request: its result is the same without. */
+  reuse: reuseSchema.optional(),
   /** SHA-256 of the canonical request: the same id with another hash is another request. */
   requestHash: z.string(),
 });
@@ -58,13 +61,14 @@ export const layoutSchema = z.object({
   fold: z.literal("spans").optional(),
 });
 
-/** Version 2 keeps instances of the version before from folding by their own rule. */
+/** Version 2 keeps instances of earlier versions from folding by their own rule; 3 from missing what is reused. */
 export const planVersion = 2;
+export const reusingPlanVersion = 3;
 
 /** `{id}/{uid}/plan.json`, create-only: the first planning attempt writes it. */
 export const planSchema = z
   .object({
-    v: z.union([version, z.literal(planVersion)]),
+    v: z.union([version, z.literal(planVersion), z.literal(reusingPlanVersion)]),
     run: idSchema,
     uid: idSchema,
     /** The generation that planned; absent for the first. It names plan, partials and nodes. */
@@ -78,9 +82,11 @@ export const planSchema = z
     segments: z
       .object({ attempt: idSchema, starts: z.array(count), sha256: z.array(sha256).optional() })
       .optional(),
+    /** Partials of earlier plans that count as those of this one. */
+    reused: z.array(reusedSchema).optional(),
     calls: z.string(),
   })
-  .meta({ wireVersion: planVersion });
+  .meta({ wireVersion: reusingPlanVersion });
 export type Plan = z.infer<typeof planSchema>;
 
 /** What becomes of a run whose plan has no rule that this version folds by. */
@@ -124,7 +130,9 @@ export const manifestSchema = z.object({
   mixed: z.boolean().optional(),
   /** What the calculation says of its result, such as how many records it left out. */
   notes: notesSchema.optional(),
-  /** Attempts of the folded packs together; one per pack without retries. */
+  /** Packs whose partials were reused, and the runs that computed them. */
+  reused: z.object({ packs: count, runs: z.array(idSchema) }).optional(),
+  /** Attempts of the folded packs together; one per pack without retries, none for those reused. */
   attempts: count.default(0),
   /** Terms that led the run, oldest first. */
   terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).default([]),

@@ -41,7 +41,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     keepHashes: foldsPacksDirectly(plan),
   };
   const { parts, options, facts, hashes } = await foldBounded(ports, fold, top);
-  const { folded, attempts, code } = facts;
+  const { folded, attempts, reused = 0, code } = facts;
   const missing = await missingChunks({ ports, plan, wanted }, message, folded);
   const task = { calculation, params, parts, folded, count: plan.chunks };
   const made = await ports.userCode.finish(task, options);
@@ -69,6 +69,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     ...(origin === undefined ? {} : { origin }),
     ...(isMixed(code) ? { mixed: true } : {}),
     ...(made.notes === undefined ? {} : { notes: [...made.notes] }),
+    ...(reused === 0 ? {} : { reused: { packs: reused, runs: (plan.reused ?? []).map(({ run }) => run) } }),
     attempts,
     terms: message.terms ?? [],
     calls: encodeCalls(ports.takeCalls()),

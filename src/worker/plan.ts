@@ -12,12 +12,13 @@ import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { packSizeFor, shardSizeFor } from "../model/packs.ts";
-import { type Plan, planVersion, type Spec } from "../model/run.ts";
+import { type Plan, planVersion, reusingPlanVersion, type Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { documentHash } from "../model/storedSpec.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";
+import { type EarlierRun, matchPacks, openEarlier, PackInputs, packSizeLike } from "./reuse.ts";
 import type { InputSink } from "./threads/userCode.ts";
 
 const json = { contentType: "application/json" };
@@ -40,7 +41,10 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   let from = 0;
 
   const { calculation } = spec;
-  const { planned, chunkMs } = await planAndTime(ports, attempt, spec, samples, async (inputs) => {
+  const earlier = await earlierOf(ports, attempt, spec);
+  const packInputs = earlier && new PackInputs(earlier.plan.packSize);
+  const known = earlier && earlier.plan.packMs / earlier.plan.packSize;
+  const { planned, chunkMs } = await planAndTime(ports, attempt, { spec, samples, known }, async (inputs) => {
     // A plan may take long: what it writes after a deletion would stay forever.
     await stillWanted(ports, message, "write");
     const body = JSON.stringify({ v: wireVersion, from, inputs });
@@ -48,11 +52,16 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     segments.starts.push(from);
     segments.sha256.push(documentHash(body));
     keepSamples(samples, from, inputs);
+    packInputs?.add(inputs);
     from += inputs.length;
   });
-  const packSize = spec.packSize ?? packSizeFor(planned.chunks, chunkMs, attempt.limitMs);
+  const like = earlier && packSizeLike(earlier, planned);
+  const packSize = spec.packSize ?? like ?? packSizeFor(planned.chunks, chunkMs, attempt.limitMs);
+  const inputs = planned.list ? packInputs?.end() : undefined;
+  const reused = earlier ? matchPacks(earlier, { ...planned, packSize }, inputs) : [];
   const plan: Plan = {
-    v: planVersion,
+    // Older instances wait with a plan whose partials they would miss.
+    v: reused.length > 0 ? reusingPlanVersion : planVersion,
     run,
     uid,
     ...(origin === undefined ? {} : { origin }),
@@ -65,18 +74,38 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     packMs: chunkMs * packSize,
     fold: "spans",
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
+    ...(reused.length > 0 ? { reused: [...reused] } : {}),
     calls: encodeCalls(ports.takeCalls()),
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
 }
 
+/** What this plan may reuse; nothing where a retry recomputes all, or where packs of that size would be too long. */
+async function earlierOf(
+  ports: WorkerPorts,
+  { message, limitMs }: Attempt<MessageOf<"plan">>,
+  spec: Spec,
+): Promise<EarlierRun | undefined> {
+  const from = message.origin === undefined ? spec.reuse?.from : undefined;
+  const earlier = from && (await openEarlier(ports, spec, from));
+  const isTooLong =
+    spec.packSize === undefined && (earlier?.plan.packMs ?? 0) > limitMs * limits.packLimitShare;
+  return isTooLong ? undefined : earlier;
+}
+
+interface Planning {
+  readonly spec: Spec;
+  readonly samples: Samples;
+  /** Time of a chunk in ms by the earlier plan: then none is timed. */
+  readonly known: number | undefined;
+}
+
 /** Runs `plan` and the samples on a thread that it holds: each of them would otherwise wait behind packs of other runs. */
 async function planAndTime(
   ports: WorkerPorts,
   attempt: Attempt,
-  { calculation, params, packSize }: Spec,
-  samples: Samples,
+  { spec: { calculation, params, packSize }, samples, known }: Planning,
   sink: InputSink,
 ): Promise<{ readonly planned: PlannedChunks; readonly chunkMs: number }> {
   const { userCode } = ports;
@@ -87,9 +116,9 @@ async function planAndTime(
     const planned = await userCode.plan({ calculation, params }, sink, options);
     const compute = (chunk: ChunkRange) => userCode.compute({ calculation, params, ...chunk }, sampleOptions);
     // A chunk that ends its process may be tolerated, so it must not end that of the plan for the third time.
-    const chunkMs = attempt.alone
-      ? limits.packMsMin
-      : await timeChunks(planned, samples, compute, roundsFor(packSize));
+    const chunkMs =
+      known ??
+      (attempt.alone ? limits.packMsMin : await timeChunks(planned, samples, compute, roundsFor(packSize)));
     return { planned, chunkMs };
   } finally {
     leave();

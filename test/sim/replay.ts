@@ -105,7 +105,8 @@ export function replayCommand(one: number | string | engine.Point | election.Poi
   const sim = "npm run sim --";
   if (typeof one === "number") return `${sim} --seed ${one}`;
   if (typeof one === "string") return `${sim} --case ${JSON.stringify(one)}`;
-  if ("who" in one) return `${sim} --point ${one.who},${one.call},"${one.fate}"`;
+  if ("who" in one)
+    return `${sim} --point ${one.who},${one.call},"${one.fate}"${one.reuses === undefined ? "" : ",reuse"}`;
   const { call, fate, times, operator, early } = one;
   return `${sim} --election --point ${call},"${fate}",${times},${operator},${early ? "early" : "late"}`;
 }
@@ -175,9 +176,10 @@ function scenarioNamed(title: string): string {
   return found;
 }
 
-function enginePoint([who = "", call = "", fate = ""]: readonly string[]): engine.Point {
+function enginePoint([who = "", call = "", fate = "", story]: readonly string[]): engine.Point {
   if (who !== "leader" && who !== "worker") throw new UsageError(`"${who}" is neither leader nor worker.`);
-  return { who, call: whole(call, "A call"), fate: fateNamed(fate) };
+  const of = story === "reuse" ? { reuses: true as const } : {};
+  return { who, ...of, call: whole(call, "A call"), fate: fateNamed(fate) };
 }
 
 function electionPoint([

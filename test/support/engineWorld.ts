@@ -72,6 +72,7 @@ export interface SubmitRequest {
   readonly deadline?: { readonly ms: number; readonly keep: boolean };
   /** The plan is a list of inputs. */
   readonly list?: boolean;
+  readonly reuse?: string | true;
 }
 
 /** The names of every simulated installation. */

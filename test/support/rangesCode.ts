@@ -42,6 +42,8 @@ export interface RangesOptions {
   readonly code?: string | undefined;
   /** Every result says in a line which which attempt made it, as a result with a timestamp would. */
   readonly signed?: boolean;
+  /** What is in the file that is the input of a chunk, where the plan is a list; every plan lists the same then. */
+  readonly fileOf?: (chunk: number) => string | undefined;
   /** Every result tells in a second line by which tree it was merged: `treeShape` of its chunks. */
   readonly shaped?: boolean;
 }
@@ -54,6 +56,17 @@ export interface DoomedTask {
   /** Chunks folded. */
   readonly chunks?: number;
 }
+
+/** An input of a plan that is a list. */
+export interface RangesInput {
+  readonly at: number;
+  readonly plan: string;
+  readonly file?: string;
+}
+
+/** A chunk and what was in its file, in the shape of a partial. */
+export const leafOf = (chunk: number, input?: RangesInput): string =>
+  input?.file === undefined ? `${chunk}` : `${chunk}:${input.file}`;
 
 interface RangesParams {
   readonly chunks: number;
@@ -144,14 +157,17 @@ export function rangesCode(
         const { chunks, list } = params as RangesParams;
         if (!list) return { chunks, list };
         const plan = random.uuid().slice(0, 8);
+        const inputOf = (at: number): RangesInput => {
+          const file = options.fileOf?.(at);
+          return file === undefined ? { at, plan } : { at, plan: "", file };
+        };
         const half = Math.ceil(chunks / 2);
         for (const [from, to] of [
           [0, half],
           [half, chunks],
         ] as const) {
           await clock.sleep(200);
-          if (to > from)
-            await sink(Array.from({ length: to - from }, (_, place) => ({ at: from + place, plan })));
+          if (to > from) await sink(Array.from({ length: to - from }, (_, place) => inputOf(from + place)));
         }
         return { chunks, list };
       }),
@@ -162,11 +178,11 @@ export function rangesCode(
         for (let chunk = from; chunk < to; chunk += 1) {
           ms += options.chunkMs?.(chunk, random) ?? 100;
           options.onChunk?.(chunk);
-          const input = inputs?.[chunk - from] as { at: number; plan: string } | undefined;
+          const input = inputs?.[chunk - from] as RangesInput | undefined;
           if (input !== undefined && input.at !== chunk)
             throw new CalculationError("other-input", `chunk ${chunk} got the input of chunk ${input.at}`);
           const range: Ranges = [input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]];
-          await tree.add({ from: chunk, size: 1 }, { ranges: range, shape: `${chunk}`, codes: [] });
+          await tree.add({ from: chunk, size: 1 }, { ranges: range, shape: leafOf(chunk, input), codes: [] });
         }
         await clock.sleep(ms, ended);
         const spans = await tree.end(coverTo ?? coverOf({ from, to }, count).to);
@@ -249,8 +265,11 @@ function joined(ranges: Ranges): Ranges {
 const shapeOf = (left: string, right: string): string => hash("sha256", `(${left} ${right})`).slice(0, 12);
 
 /** The second line of a `shaped` result, by a plain recursion over the chunks that are folded. */
-export const treeShape = (chunks: number, has: (chunk: number) => boolean): string =>
-  wholeTree({ chunks, has, leaf: String, merge: shapeOf }) ?? "";
+export const treeShape = (
+  chunks: number,
+  has: (chunk: number) => boolean,
+  leaf: (chunk: number) => string = String,
+): string => wholeTree({ chunks, has, leaf, merge: shapeOf }) ?? "";
 
 const ranges: AnyCalculation = defineCalculation({
   name: "ranges",

@@ -193,7 +193,7 @@ describe("a plan of sql in a thread", () => {
     const { access: synthetic, use } = syntheticFiles([large]);
     current = synthetic;
     const planned = await pool.plan(plan, async () => {}, { ...task, limitMs: 60_000 });
-    expect(planned).toEqual({ chunks: 16, list: true });
+    expect(planned).toEqual({ chunks: 16, list: true, byInput: true });
     expect(use.bytesAtOnce).toBeLessThanOrEqual(32 * mb);
     expect(use.bytes).toBeLessThan(0.08 * large.bytes);
   });

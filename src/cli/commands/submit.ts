@@ -19,7 +19,7 @@ import { checkWritable } from "../saveBytes.ts";
 import { noteUntaken, waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
-interface Options extends Pick<RunRequest, "id" | "packSize" | "cap" | "tolerate" | "attempts"> {
+interface Options extends Pick<RunRequest, "id" | "packSize" | "cap" | "tolerate" | "attempts" | "reuse"> {
   readonly param?: readonly string[];
   readonly packLimit?: number;
   readonly deadline?: number;
@@ -52,11 +52,25 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--attempts <n>", "how often to try a chunk that throws", wholeOption)
     .option("--deadline <time>", "fail the run if it takes longer, such as 90s, 5m, 2h or 1d", deadlineAfter)
     .option("--keep", "with --deadline: finish with what is done then; a run that has no plan yet fails")
+    .option(
+      "--reuse [run]",
+      "reuse what an ended run has of the same inputs, by default the newest of this request; keep partials for the next",
+    )
     .option("--upload <path>", "upload this file or folder first, and use it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file; implies --wait")
     .action(async (asked: string, options: Options, command: Command) => {
-      const { id, packSize, cap, tolerate, attempts, packLimit: packLimitMs, upload, keep = false } = options;
+      const {
+        id,
+        packSize,
+        cap,
+        tolerate,
+        attempts,
+        packLimit: packLimitMs,
+        upload,
+        keep = false,
+        reuse,
+      } = options;
       if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
       await checkWritable(session.cli, options.output);
       const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
@@ -68,7 +82,7 @@ export function addSubmit(program: Command, session: Session): void {
         optionNames(command),
       );
       const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
-      const request = { params, id, packSize, cap, tolerate, attempts, packLimitMs, deadline };
+      const request = { params, id, packSize, cap, tolerate, attempts, packLimitMs, deadline, reuse };
       const submitted = await calculation.submit(request);
       await noteWhatHolds(session, request, submitted);
       const { run, created } = submitted;
@@ -81,13 +95,19 @@ export function addSubmit(program: Command, session: Session): void {
 /** Says where an option does not take effect as it was given. */
 async function noteWhatHolds(
   session: Session,
-  { cap, packLimitMs }: Pick<RunRequest, "cap" | "packLimitMs">,
+  { cap, packLimitMs, reuse }: Pick<RunRequest, "cap" | "packLimitMs" | "reuse">,
   { run, created, ...held }: Submitted,
 ): Promise<void> {
   if (packLimitMs !== undefined && packLimitMs > (held.packLimitMs ?? limits.packLimitMs)) {
     const told = `the app ends an attempt after ${(held.packLimitMs ?? 0) / 1_000} s (LEASEFOLD_PACK_LIMIT_S)`;
     await session.note(`--pack-limit: ${held.packLimitMs === undefined ? cutByApp : told}`);
   }
+  if (created && reuse !== undefined)
+    await session.note(
+      held.reuses === undefined
+        ? "--reuse: no ended run of this request kept partials; this one does, for the next"
+        : `--reuse: takes what ${held.reuses} has of the same inputs`,
+    );
   if (!created && cap !== undefined && (held.cap ?? cap) !== cap)
     await session.note(
       `--cap: ${run} keeps its cap of ${held.cap}; change it with "leasefold cap ${run} ${cap}"`,

@@ -21,6 +21,7 @@ import {
   paint,
   percent,
   perSecond,
+  reusedText,
   type Screen,
   stateText,
   styleOfWord,
@@ -111,6 +112,7 @@ function factsOf(view: Told, width: number): readonly Fact[] {
     add("packs", `${countsOf(view, packs)}, ${count(packs.sent)} sent, ${count(packs.again)} resent`);
   }
   if (chunks !== undefined) add("chunks", countsOf(view, chunks));
+  if (view.reused !== undefined) add("reused", reusedText(view.reused));
   if (rate !== undefined)
     add("rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`);
   if (computedBy !== undefined)

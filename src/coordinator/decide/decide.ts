@@ -5,7 +5,7 @@ import { askForFinish, askForGroups, sealShards } from "./combine.ts";
 import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft, type RunNotes } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
-import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
+import { askForPlan, fanOut, openReused, updateWindow } from "./fanOut.ts";
 import { judgeInFlight } from "./inFlight.ts";
 import { trackRate } from "./pace.ts";
 import { trackRefused } from "./refused.ts";
@@ -20,7 +20,9 @@ export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt):
   const draft = newDraft(state, notes, at);
   notes.lostInMs = Number.POSITIVE_INFINITY;
   // A plan that this poll has found makes something that can be kept.
-  if (trackPlan(draft, seen) === "older") beginTurn(draft.state);
+  const planned = trackPlan(draft, seen);
+  if (planned !== undefined) openReused(draft.state);
+  if (planned === "older") beginTurn(draft.state);
   takeCommand(draft, seen);
   keepDeadline(draft, seen);
   trackParts(draft, seen);

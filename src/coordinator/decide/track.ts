@@ -1,16 +1,9 @@
-import {
-  clearBit,
-  countBits,
-  decodeBitmap,
-  emptyBitmap,
-  encodeBitmap,
-  hasBit,
-  setBit,
-} from "../../model/bitmap.ts";
+import { clearBit, countBits, decodeBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
 import { addCalls, decodeCalls } from "../../model/calls.ts";
 import { limits } from "../../model/limits.ts";
 import { belongsTo, parseOutputFacts } from "../../model/output.ts";
 import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
+import { reusedBits } from "../../model/reuse.ts";
 import { olderPlan } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
@@ -25,10 +18,10 @@ import { type Draft, layoutOf, nodeIn } from "./draft.ts";
 export function trackPlan(
   draft: Draft,
   { plan, planHash, planMs = Number.POSITIVE_INFINITY }: Pick<Seen, "plan" | "planHash" | "planMs">,
-): "older" | undefined {
+): "planned" | "older" | undefined {
   const { state } = draft;
   if (plan === undefined) return undefined;
-  const { chunks, packSize, shardSize, fanIn, packMs, fold, code } = plan;
+  const { chunks, packSize, shardSize, fanIn, packMs, fold, code, reused } = plan;
   if (fold === undefined) draft.ending = { phase: "failed", error: olderPlan(state.run) };
   // A leader of an earlier version has written the state and dropped what it did not know.
   else if (state.layout !== undefined) state.layout.fold = fold;
@@ -37,11 +30,12 @@ export function trackPlan(
   state.plan = planHash;
   state.code = code;
   state.layout = { chunks, packSize, shardSize, fanIn, packMs, fold };
+  if (reused !== undefined) state.reused = reused;
   state.phase = "computing";
   state.calls = addCalls(state.calls, decodeCalls(plan.calls));
   delete state.tasks["plan"];
   draft.decided = true;
-  if (planMs >= state.createdMs) return undefined;
+  if (planMs >= state.createdMs) return "planned";
   state.lost = true;
   state.doubtUpTo = packsOf(state.layout);
   return "older";
@@ -49,7 +43,7 @@ export function trackPlan(
 
 /**
  * Marks listed partials in the bitmaps of their open shards. Success beats an earlier failure. A shard to be
- * recounted takes exactly what its list holds. A partial of another plan or of other code counts as missing.
+ * recounted takes exactly what its list holds and what the plan reuses. A partial of another plan or of other code counts as missing.
  */
 export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" | "shards">): void {
   const { state } = draft;
@@ -62,7 +56,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
     const { packs, size, ...bits } = bitsOf(layout, shard, open);
     const { failed } = bits;
     const recount = open.recount === true;
-    const done = recount ? emptyBitmap(size) : bits.done;
+    const done = recount ? reusedBits(state.reused, layout, shard) : bits.done;
     for (const { index, contentType } of found.get(shard) ?? []) {
       // Each poll lists all partials of the shard again, so most of them are known.
       if (index < packs.from || index >= packs.to || hasBit(done, index - packs.from)) continue;

@@ -7,7 +7,7 @@ import { expiryBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
 import { runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { isFinal, stateSchema } from "../../model/state.ts";
-import { readDocument } from "../../storage/callSteps.ts";
+import { pagesOf, readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { CoordinatorPorts, Leader } from "../term.ts";
 
@@ -131,6 +131,7 @@ async function askIfOld(ports: Ports, leader: Leader, { name, etag }: Old, keepM
     );
     if (state !== undefined && !isFinal(state.value.phase)) return false;
     if (state !== undefined && state.dateMs - state.lastModifiedMs <= keepMs) return false;
+    if (await isKept(ports, leader, id)) return false;
     const { generation = 1, cap = 1, turn = 0, command = 0 } = state?.value ?? {};
     const own = { uid, generation, cap, turn, command: command + 1, judged: state?.etag };
     const metadata = encodeMarker({ ...own, want: "delete", by: "expiry" });
@@ -143,6 +144,13 @@ async function askIfOld(ports: Ports, leader: Leader, { name, etag }: Old, keepM
     log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
     return false;
   }
+}
+
+/** Whether an active run reuses its partials. */
+async function isKept({ storage, names }: Ports, { lost: signal }: Leader, id: string): Promise<boolean> {
+  for await (const { blobs } of pagesOf(storage.blobs, names.active, "", { metadata: true, signal }))
+    if (blobs.some(({ metadata }) => metadata["keeps"]?.split(",").includes(id))) return true;
+  return false;
 }
 
 /** Writes the blob whose date says when the last sweep ended. */

@@ -77,9 +77,13 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
   const { state, manifest } = ended;
   if (!isFinal(state.phase)) return;
   const { leader, storage, names } = term;
+  // A later run may reuse its partials.
+  const keeps = ended.submitted?.spec.reuse;
   await Promise.all([
     enlist(term, ended),
-    manifest?.complete === true && state.phase === "complete" ? sendCleanup(term, state) : undefined,
+    manifest?.complete === true && state.phase === "complete" && keeps === undefined
+      ? sendCleanup(term, state)
+      : undefined,
   ]);
   leader.assertLeading();
   await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../client/runView.ts";
-import { endedPacks, percent } from "../../model/figures.ts";
+import { endedPacks, percent, reusedText, sentence } from "../../model/figures.ts";
 import type { UsedPoll } from "../data/hooks.ts";
 import { CopyButton } from "../parts/copyButton.tsx";
 import { Bar, Notice } from "../parts/parts.tsx";
@@ -104,7 +104,7 @@ function Figures({ view, sinceMs }: { readonly view: RunView; readonly sinceMs: 
 
 /** What keeps the run from going on, or what ended it, and the cure. */
 function Words({ view }: { readonly view: RunView }): JSX.Element {
-  const { error, otherCode, trying } = view;
+  const { error, otherCode, reused, trying } = view;
   return (
     <>
       {error === undefined ? null : (
@@ -122,6 +122,7 @@ function Words({ view }: { readonly view: RunView }): JSX.Element {
           Its submit broke off. The same request with the same id completes it.
         </Notice>
       ) : null}
+      {reused === undefined ? null : <p class="dim">{sentence(reusedText(reused))}</p>}
       {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
       {trying === undefined ? null : (
         <Notice tone="warn" title="An attempt failed and is tried again">

@@ -40,7 +40,7 @@ export async function foldBounded<Output extends FoundOutput>(
 ) {
   const code = new Set(fold.code === undefined ? [] : [fold.code]);
   const hashes: Uint8Array[] = [];
-  let [folded, attempts, heldBytes, ms] = [0, 0, 0, 0];
+  let [folded, attempts, reused, heldBytes, ms] = [0, 0, 0, 0, 0];
   let parts: CoveringPart[] = [];
   let batch: Output[] = [];
   const options = (): TaskOptions => ({
@@ -52,6 +52,7 @@ export async function foldBounded<Output extends FoundOutput>(
     if (output.facts.folded > 0) parts.push({ ...output.cover, bytes });
     folded += output.facts.folded;
     attempts += output.facts.attempts;
+    reused += output.facts.reused ?? 0;
     for (const one of output.facts.code) code.add(one);
     if (fold.keepHashes) hashes.push(hash("sha256", bytes, "buffer"));
     fold.onRead?.(output);
@@ -82,7 +83,7 @@ export async function foldBounded<Output extends FoundOutput>(
     heldBytes += bytes;
   }
   await readBatch();
-  const facts: FoldFacts = { folded, attempts, code: [...code].sort() };
+  const facts: FoldFacts = { folded, attempts, reused, code: [...code].sort() };
   return { parts, ms, options: options(), facts, hashes };
 }
 

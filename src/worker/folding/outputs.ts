@@ -13,6 +13,7 @@ import {
   type WantedOutput,
 } from "../../model/output.ts";
 import { chunksOfPack, indexesOf, type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
+import { reusedShards } from "../../model/reuse.ts";
 import type { Plan } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import { coverOfNode, coverOfPack, decodeGens } from "../../model/tree.ts";
@@ -90,21 +91,44 @@ function membersOf(layout: Layout, shard: number, members: string | undefined): 
   return all.filter((pack) => hasBit(bits, pack - packs.from));
 }
 
-/** The partials of a shard that are there, by pack. */
-export async function findPacks({ ports, plan, wanted }: OutputsOf, shard: number): Promise<Found> {
-  const { from, to } = packsOfShard(plan, shard);
+/** The partials of a shard that are there, by pack: its own, and for the others those that the plan reuses. */
+export async function findPacks(of: OutputsOf, shard: number): Promise<Found> {
+  const { ports, plan, wanted } = of;
+  const packs = packsOfShard(plan, shard);
   const found: Found = new Map();
-  for await (const blob of listOutputs(ports, runBlobs(plan.run, plan.uid, plan.origin).partsOf(shard))) {
-    const pack = lastNumberOf(blob.name);
-    if (!(pack >= from && pack < to)) continue;
-    const output = parseOutputFacts(blob.contentType);
-    if (!belongsTo(wanted, output)) continue;
-    const { attempt, code } = output;
-    const folded = sizeOf(chunksOfPack(plan, pack));
-    const facts = { folded, attempts: attempt, code: code === undefined ? [] : [code] };
-    found.set(pack, { blob, cover: coverOfPack(plan, pack), facts });
+  for await (const [pack, blob, output] of listPacks(ports, { ...plan, shard, wanted }))
+    if (pack >= packs.from && pack < packs.to) found.set(pack, packOutput(plan, pack, blob, output));
+  for (const { of: earlier, shard, interval } of reusedShards(plan.reused ?? [], packs)) {
+    const [from, to, at] = interval;
+    const there = { ...earlier, shard, wanted: { ...wanted, plan: earlier.plan } };
+    for await (const [number, blob, output] of listPacks(ports, there)) {
+      const pack = from + number - at;
+      if (!(pack >= from && pack < to) || found.has(pack)) continue;
+      const own = packOutput(plan, pack, blob, output);
+      found.set(pack, { ...own, facts: { ...own.facts, attempts: 0, reused: 1 } });
+    }
   }
   return found;
+}
+
+type ListedPack = readonly [pack: number, blob: ListedBlob, facts: OutputFacts];
+
+/** The partials in the folder of one shard of a plan that may be folded. */
+async function* listPacks(
+  ports: WorkerPorts,
+  of: Pick<Plan, "run" | "uid" | "origin"> & { readonly shard: number; readonly wanted: WantedOutput },
+): AsyncGenerator<ListedPack> {
+  const { run, uid, origin, shard, wanted } = of;
+  for await (const blob of listOutputs(ports, runBlobs(run, uid, origin).partsOf(shard))) {
+    const output = parseOutputFacts(blob.contentType);
+    if (belongsTo(wanted, output)) yield [lastNumberOf(blob.name), blob, output];
+  }
+}
+
+function packOutput(plan: Plan, pack: number, blob: ListedBlob, { attempt, code }: OutputFacts): FoundOutput {
+  const folded = sizeOf(chunksOfPack(plan, pack));
+  const facts = { folded, attempts: attempt, code: code === undefined ? [] : [code] };
+  return { blob, cover: coverOfPack(plan, pack), facts };
 }
 
 /** The nodes of a level that are there, by index; `generations` says which ones are wanted, in ascending order. */

@@ -14,6 +14,8 @@ export interface Point {
   /** Which of its calls, from 1; 0 is a life without a fault. */
   readonly call: number;
   readonly fate: Fate;
+  /** In the life of runs that reuse what others have computed. */
+  readonly reuses?: true;
 }
 
 export interface PointResult extends SimulationResult {
@@ -28,15 +30,19 @@ export interface PointResult extends SimulationResult {
  * those with an effect also a sleep of minutes with the request in the socket. `thorough`: all else that a network can
  * do, at every call.
  */
-export function* pointsOf(who: Point["who"], life: PointResult, thorough: boolean): Generator<Point> {
-  for (const call of life.calls) yield { who, call, fate: "dies before" };
+export function* pointsOf(
+  of: Pick<Point, "who" | "reuses">,
+  life: PointResult,
+  thorough: boolean,
+): Generator<Point> {
+  for (const call of life.calls) yield { ...of, call, fate: "dies before" };
   for (const call of life.effects) {
-    for (const fate of ["dies after", "stops before"] as const) yield { who, call, fate };
+    for (const fate of ["dies after", "stops before"] as const) yield { ...of, call, fate };
   }
   if (!thorough) return;
   for (const fate of fates) {
     if (fate === "dies before") continue;
-    for (const call of life.calls) yield { who, call, fate };
+    for (const call of life.calls) yield { ...of, call, fate };
   }
 }
 
@@ -45,7 +51,7 @@ export function* pointsOf(who: Point["who"], life: PointResult, thorough: boolea
  * that fails and is tolerated, a retry that mends it, a deletion, and another run under the same id. Whoever `who`
  * says meets the fault at the given call; another of its kind is there to take over.
  */
-export async function everyPoint({ who, call, fate }: Point): Promise<PointResult> {
+export async function everyPoint({ who, call, fate, reuses }: Point): Promise<PointResult> {
   const life = scriptOn(stage({ seed: 5, tree: deepTree, chunkMs: () => 100 }));
   const calls: FarCall[] = [];
   const dull = new Set<number>();
@@ -65,10 +71,16 @@ export async function everyPoint({ who, call, fate }: Point): Promise<PointResul
   life.start(who === "leader" ? { ...leader, ...hero } : leader);
   life.start(who === "worker" ? { ...workerOnly, ...hero } : workerOnly);
   const another = () => void life.start(who === "leader" ? leader : workerOnly);
-  const result = await playOut(life, () => liveThrough(life, another));
+  let begun = 0;
+  const result = await playOut(life, async () => {
+    if (reuses === undefined) return liveThrough(life, another);
+    await computeFirst(life);
+    begun = calls.length;
+    await reuseParts(life, another);
+  });
   const matter = calls
     .map((_, index) => index + 1)
-    .filter((index) => !dull.has(index) && matters(calls[index - 1]));
+    .filter((index) => index > begun && !dull.has(index) && matters(calls[index - 1]));
   return { ...result, calls: matter, effects: matter.filter((index) => hasEffect(calls[index - 1])) };
 }
 
@@ -97,6 +109,37 @@ async function liveThrough(life: Script, anotherComes: () => void): Promise<void
   await life.submit({ ...request, chunks: 5 });
   await untilEnded(1);
   must(run()?.uid !== old && run()?.manifests.get(1)?.complete === true, "the second run is complete");
+}
+
+const files = { chunks: 13, packSize: 2, list: true } as const;
+
+/** What other runs reuse. Its own life is that of any run. */
+async function computeFirst(life: Script): Promise<void> {
+  life.broken.fileOf = () => "same";
+  await life.submit({ ...files, id: "a", reuse: true });
+  await life.untilEnded(1, "a");
+}
+
+/** A run reuses all packs but one, through a pause; another reuses packs of both, and has a gap that its retry mends. */
+async function reuseParts(life: Script, anotherComes: () => void): Promise<void> {
+  const { run, broken, until, untilEnded, must } = life;
+  broken.fileOf = (chunk) => (chunk === 4 ? "new" : "same");
+  await life.submit({ ...files, id: "b", reuse: "a" });
+  await life.world.until(() => run("b")?.state !== undefined, 3_000);
+  anotherComes();
+  await until("it is planned", () => run("b")?.state?.layout !== undefined);
+  await life.tell("pause", "b").catch(() => undefined);
+  await life.tell("resume", "b").catch(() => undefined);
+  await untilEnded(1, "b");
+  must(run("b")?.manifests.get(1)?.reused?.packs === 6, "six packs are reused");
+  broken.fileOf = (chunk) => (chunk === 4 || chunk === 12 ? "new" : "same");
+  broken.chunks.add(12);
+  await life.submit({ ...files, id: "c", reuse: "b", tolerate: { chunks: 1 } });
+  await untilEnded(1, "c");
+  broken.chunks.clear();
+  await life.tell("retry", "c");
+  await untilEnded(2, "c");
+  must(run("c")?.manifests.get(2)?.reused?.packs === 6, "six packs of two runs are reused");
 }
 
 /** The election's own calls are enumerated by its own simulation. */

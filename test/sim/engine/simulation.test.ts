@@ -128,15 +128,20 @@ test.each([
   3_600_000,
 );
 
-test.each(["leader", "worker"] as const)(
-  "a %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
-  async (who) => {
+test.each([
+  ["leader", "a run", {}],
+  ["worker", "a run", {}],
+  ["leader", "runs that reuse partials", { reuses: true }],
+  ["worker", "runs that reuse partials", { reuses: true }],
+] as const)(
+  "a %s of %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
+  async (who, _, of) => {
     const startMs = performance.now();
-    const life = await everyPoint({ who, call: 0, fate: "arrives" });
+    const life = await everyPoint({ who, ...of, call: 0, fate: "arrives" });
     expect(life.violations).toEqual([]);
     expect(life.calls.length).toBeGreaterThan(50);
     let count = 0;
-    await all(pointsOf(who, life, thorough), () => {
+    await all(pointsOf({ who, ...of }, life, thorough), () => {
       count += 1;
     });
     const seconds = ((performance.now() - startMs) / 1_000).toFixed(1);

@@ -60,6 +60,8 @@ export interface Stage {
     fold: ((chunks: number) => boolean) | undefined;
     /** Which tasks of which run never end, or end their process. */
     doom: ((task: DoomedTask, run: string) => "hangs" | "kills" | undefined) | undefined;
+    /** What is in the files that are the inputs of a plan that is a list. */
+    fileOf: ((chunk: number) => string) | undefined;
     /** Which code the broken chunks and folds throw with. */
     code: string;
   };
@@ -88,7 +90,13 @@ const fair: Weather<FarCall> = { calm: false, fateOf: () => "arrives" };
 export const deepTree: TreeLimits = { directPacksMax: 2, shardPacksMax: 2, fanIn: 2 };
 
 export function stage(options: StageOptions): Stage {
-  const broken: Stage["broken"] = { chunks: new Set(), fold: undefined, doom: undefined, code: brokenCode };
+  const broken: Stage["broken"] = {
+    chunks: new Set(),
+    fold: undefined,
+    doom: undefined,
+    fileOf: undefined,
+    code: brokenCode,
+  };
   const queues: Hostility = {
     ...{ doubled: 0, heldBack: 0, pageSize: 5_000, emptyPages: 0, brokenBatches: 0 },
     ...{ lost: 0, oddPeeks: 0 },
@@ -99,6 +107,7 @@ export function stage(options: StageOptions): Stage {
   const code: RangesOptions = {
     signed: true,
     shaped: true,
+    fileOf: (chunk) => broken.fileOf?.(chunk),
     doom: (task) => broken.doom?.(task, judge?.by()?.message?.run ?? ""),
     onTask: (task) => judge?.onTask(task, judge.by()),
     ...(options.large === true ? { padding: 5_000 } : {}),

@@ -4,6 +4,7 @@ import type { Failure, Manifest, Plan, Spec } from "../../../../src/model/run.ts
 import { parseFailure } from "../../../../src/model/runBlobs.ts";
 import type { State } from "../../../../src/model/state.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
+import type { RangesInput } from "../../../support/rangesCode.ts";
 import type { Effect, Written } from "./effects.ts";
 
 /** What storage holds of one uid, kept from nothing but the effects that it accepted. */
@@ -14,6 +15,8 @@ export interface RunRecord {
   spec?: Spec;
   specThere: boolean;
   plan?: Plan;
+  /** Of plans that are lists, by attempt and first chunk. */
+  readonly inputs: Map<string, readonly RangesInput[]>;
   state?: State;
   marker?: Marker;
   /** Once somebody has asked for its deletion. */
@@ -101,7 +104,7 @@ export class Ledger {
     if (known !== undefined) return known;
     const fresh: RunRecord = {
       ...{ id, uid, specThere: false, blobs: new Map(), parts: new Map(), failures: new Map() },
-      ...{ codes: new Map(), origin: 1, redone: new Map(), kept: new Map() },
+      ...{ codes: new Map(), origin: 1, inputs: new Map(), redone: new Map(), kept: new Map() },
       ...{ manifests: new Map(), sent: [], highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
     };
     this.runs.set(uid, fresh);
@@ -166,6 +169,9 @@ export class Ledger {
       run.plan = parsed<Plan>(body);
       run.origin = origin;
       run.parts.clear();
+    } else if (rest.startsWith("plan/")) {
+      const { from, inputs } = parsed<{ from: number; inputs: RangesInput[] }>(body);
+      run.inputs.set(`${rest.split("/")[1]} ${from}`, inputs);
     } else if (rest === "state.json") {
       run.stateEtag = etag;
       this.#state(run, parsed<State>(body));
@@ -217,6 +223,10 @@ export class Ledger {
     }
   }
 }
+
+/** The inputs of a run's chunks by its plan; none where that is only a count. */
+export const inputsOf = ({ plan, inputs }: RunRecord): readonly RangesInput[] =>
+  plan?.segments?.starts.flatMap((from) => inputs.get(`${plan.segments?.attempt} ${from}`) ?? []) ?? [];
 
 /** A name below its plan's own place, see `runBlobs`. */
 export function underPlan(rest: string): { readonly origin: number; readonly rest: string } {

@@ -63,5 +63,5 @@ function isDocumented(run: RunRecord, name: string): boolean {
   const complete = [...run.manifests].some(
     ([generation, manifest]) => generation >= origin && manifest.complete,
   );
-  return !complete && /^(parts|nodes)\//.test(rest);
+  return (!complete || run.spec?.reuse !== undefined) && /^(parts|nodes)\//.test(rest);
 }

@@ -28,9 +28,11 @@ export const failsForAReason =
     if (place.kind !== "run") return;
     if (parseFailure(effect.name) !== undefined) {
       const { cause, code, message } = parsed<Failure>(effect.body);
-      const { lostByHand, deleteAskedMs } = ledger.record(place.id, place.uid);
+      const run = ledger.record(place.id, place.uid);
       // A worker that cannot read the marker does not learn of a deletion: a needless record does no harm.
-      const lost = cause === "storage-lost" && (lostByHand === true || deleteAskedMs !== undefined);
+      const isLost = ({ lostByHand, deleteAskedMs }: RunRecord) => lostByHand || deleteAskedMs !== undefined;
+      const all = [run, ...(run.plan?.reused ?? []).map((of) => ledger.record(of.run, of.uid))];
+      const lost = cause === "storage-lost" && all.some(isLost);
       if (cause !== "poison" && !userCodes.has(code) && !lost)
         report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { chunksOfPack, packsOf, type Range } from "../../../../src/model/packs.ts";
 import type { Manifest } from "../../../../src/model/run.ts";
-import { treeShape } from "../../../support/rangesCode.ts";
+import { leafOf, treeShape } from "../../../support/rangesCode.ts";
 import type { Check, Scene } from "./judge.ts";
-import { parsed, placeOf, type RunRecord } from "./ledger.ts";
+import { inputsOf, parsed, placeOf, type RunRecord } from "./ledger.ts";
 
 const checker = "the result is the fold of what the manifest says";
 
 /**
  * A manifest names a result that holds exactly the chunks which it says are folded, in order, each once, merged by the
- * tree of spans; it is complete if nothing is missing; and what is missing has a failure record of that generation, or a stranger's word, or
+ * tree of spans, of the inputs that its plan lists; it is complete if nothing is missing; and what is missing has a failure record of that generation, or a stranger's word, or
  * was given up: it was not there when somebody asked to end the run with what was done.
  */
 export const resultIsTheFold =
@@ -44,8 +44,9 @@ function* wrongWith(
     .split("\n");
   if (got !== wanted) yield `the result is ${got}, not ${wanted}`;
   const isFolded = (chunk: number): boolean => !missing.some(({ from, to }) => from <= chunk && chunk < to);
-  if (got === wanted && shape !== treeShape(chunks, isFolded))
-    yield `the chunks are merged in another order than that of the tree`;
+  const inputs = inputsOf(run);
+  if (got === wanted && shape !== treeShape(chunks, isFolded, (chunk) => leafOf(chunk, inputs[chunk])))
+    yield `the chunks are of other inputs, or merged in another order than that of the tree`;
   const gaps = missing.reduce((sum, { from, to }) => sum + to - from, 0);
   if (folded !== chunks - gaps) yield `${folded} chunks are folded of ${chunks}, but ${gaps} missing`;
   if (complete !== (gaps === 0)) yield `complete is ${complete} with ${gaps} chunks missing`;

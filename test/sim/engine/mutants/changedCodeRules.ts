@@ -15,8 +15,8 @@ const leaderTakesAny = edit(
 );
 const foldTakesAny = edit(
   "worker/folding/outputs.ts",
-  "if (!belongsTo(wanted, output)) continue;",
-  "if (wanted === undefined) continue;",
+  "if (belongsTo(wanted, output)) yield",
+  "if (wanted !== undefined) yield",
 );
 
 /** Which code computes, what is folded together, and what a run says that waits for its code. */

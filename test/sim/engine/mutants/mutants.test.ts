@@ -8,6 +8,7 @@ import type { EngineCaseDone } from "../simulationWorker.ts";
 import { changedCodeRules } from "./changedCodeRules.ts";
 import { inFlightRules } from "./inFlightRules.ts";
 import type { Mutant } from "./mutant.ts";
+import { reuseRules } from "./reuseRules.ts";
 import { rules1to6 } from "./rules1to6.ts";
 import { rules7to9 } from "./rules7to9.ts";
 import { rules10to12 } from "./rules10to12.ts";
@@ -25,6 +26,7 @@ const mutants = [
   ...rules14to25,
   ...inFlightRules,
   ...changedCodeRules,
+  ...reuseRules,
 ];
 let code: SimulationCode;
 const used = new Map<string, EngineCase>();
@@ -82,7 +84,7 @@ const isPlayedHereOnly = (one: EngineCase): boolean =>
 
 /** The other rules have tests of their own, which the table in docs/ARCHITECTURE.md names. */
 const rulesWithMutants = [
-  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 29, 30,
+  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 29, 30, 31,
 ];
 
 test("every rule of the protocol that the simulation watches has a mutant", () => {

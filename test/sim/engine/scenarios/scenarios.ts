@@ -12,6 +12,7 @@ import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { rest } from "./rest.ts";
 import { retries } from "./retries.ts";
+import { reuse } from "./reuse.ts";
 import { sharedMessages } from "./sharedMessages.ts";
 import { sharedTimer } from "./sharedTimer.ts";
 import { versions } from "./versions.ts";
@@ -37,5 +38,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...calm,
   ...sharedMessages,
   ...sharedTimer,
+  ...reuse,
   ...byHand,
 };

@@ -1,0 +1,57 @@
+import { canonicalJson } from "../model/decode.ts";
+import { parseRunId } from "../model/names.ts";
+import type { Spec } from "../model/run.ts";
+import { isFinal } from "../model/state.ts";
+import { type Client, defined } from "./client.ts";
+import { readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
+import { type CheckedRequest, invalid } from "./runRequest.ts";
+import { runs } from "./runs.ts";
+
+/** Ended runs of the same request that are read to find one whose partials are there. */
+const runsRead = 20;
+
+/**
+ * What a submit with `reuse` may reuse: from the run that it names, or from the newest ended run with the same calculation,
+ * code and parameters that kept its partials. Throws `InputError` where the named run has none to give.
+ */
+export async function findReuse(client: Client, request: CheckedRequest): Promise<Spec["reuse"]> {
+  const { reuse, calculation } = request;
+  if (reuse === undefined) return undefined;
+  if (reuse !== true) {
+    const found = await reuseOf(client, parseRunId(reuse), request);
+    if (typeof found === "string") throw invalid("reuse", found);
+    return found;
+  }
+  const listed = await runs(client, { calculation: calculation.name });
+  const ended = listed.runs.filter(
+    (one) => !one.active && (!("params" in one) || isSame(one.params, request.params)),
+  );
+  for (const { run } of ended.slice(0, runsRead)) {
+    const found = await unlessUnreadable(() => reuseOf(client, run, request), { newer: true });
+    if (typeof found === "object") return found;
+  }
+  return { keeps: [] };
+}
+
+const isSame = (a: unknown, b: unknown): boolean => canonicalJson(a) === canonicalJson(b);
+
+/** What a run has to give, or why it has nothing. */
+async function reuseOf(
+  client: Client,
+  id: string,
+  { calculation, params, code }: CheckedRequest,
+): Promise<NonNullable<Spec["reuse"]> | string> {
+  const spec = (await readSpec(client, id))?.value;
+  if (spec === undefined) return `there is no run ${id}`;
+  const state = (await readState(client, id, spec.uid))?.value;
+  if (state === undefined || !isFinal(state.phase)) return `run ${id} has not ended`;
+  const { uid, origin, plan, reused = [] } = state;
+  if (plan === undefined) return `run ${id} was never planned`;
+  if (spec.calculation !== calculation.name) return `run ${id} is of ${spec.calculation}`;
+  if (!isSame(spec.params, params)) return `run ${id} has other parameters`;
+  if (state.code !== code) return `run ${id} was computed by other code`;
+  if (state.phase === "complete" && state.chunksFailed === 0 && spec.reuse === undefined)
+    return `run ${id} is complete and kept no partials: only runs submitted with reuse do`;
+  const keeps = [...new Set([id, ...reused.map(({ run }) => run)])];
+  return { from: { run: id, uid, plan, ...defined({ origin }) }, keeps };
+}
