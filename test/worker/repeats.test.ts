@@ -198,6 +198,22 @@ describe("a repeated send", () => {
   });
 });
 
+test("a repeated finish whose manifest is there folds nothing again", async () => {
+  const { world } = await planned();
+  for (const pack of [0, 1, 2]) await world.work(computeOf(await world.plan(), pack));
+  await world.work(finish as WorkMessage);
+  const { finish: inline } = world.ports.userCode;
+  let finished = 0;
+  Object.assign(world.ports.userCode, {
+    finish: (...call: Parameters<typeof inline>) => {
+      finished += 1;
+      return inline(...call);
+    },
+  });
+  await world.work({ ...finish, send: 2, repeat: true } as WorkMessage);
+  expect(finished).toBe(0);
+});
+
 test("a first send that lasts is told of by the sign of its process until it has ended", async () => {
   const seen: unknown[] = [];
   const made = await planned(async () => {

@@ -104,6 +104,19 @@ describe("the sign of a process", () => {
     expect(await told()).toBeUndefined();
   });
 
+  test("work whose message was enqueued for later is listed as held until then", async () => {
+    const { world, signs, told } = await process();
+    const held = signs.hold(message(3));
+    await held.begin();
+    await world.advance(1_100);
+    held.end(60_000);
+    held.end();
+    await world.advance(50_000);
+    expect(await told()).toMatchObject({ works: [-4], live: true });
+    await world.advance(15_000);
+    expect(await told()).toBeUndefined();
+  });
+
   test("work is listed later where that of its run usually takes long", async () => {
     const { world, signs, told } = await process();
     for (let pack = 0; pack < 9; pack += 1) {

@@ -1,14 +1,10 @@
 import { expect, test } from "vitest";
 import { totalCalls } from "../../../src/model/calls.ts";
 import { azureScaling } from "./platform.ts";
-import { runScale, type ScaleResult } from "./runScale.ts";
+import { runScale } from "./runScale.ts";
 
 test("10,000 packs of a second on 200 warm workers take at most 1.15 times the ideal 50 s", async () => {
-  const runs = [];
-  // One slow call at a bad moment costs a seed half a second, so the middle one counts.
-  for (const seed of [1, 2, 3])
-    runs.push(await runScale({ packs: 10_000, packMs: 1_000, workers: 200, seed }));
-  const [, run] = runs.sort((a, b) => a.wallMs - b.wallMs) as [ScaleResult, ScaleResult];
+  const run = await runScale({ packs: 10_000, packMs: 1_000, workers: 200 });
   expect(run.result).toBe("[[0,1000000]]");
   expect(run.wallMs / 50_000).toBeLessThanOrEqual(1.15);
   // A million chunks in packs of 100, from submit to cleaned up.
