@@ -6,7 +6,6 @@ import { type PackMap, packMapOf } from "../client/inspection/packMap.ts";
 import { timeline } from "../client/inspection/timeline.ts";
 import { parseSample, verify } from "../client/questions/verify.ts";
 import { peekQueue } from "../client/queues.ts";
-import { report } from "../client/report/report.ts";
 import { findResult } from "../client/result.ts";
 import { readShown } from "../client/retried.ts";
 import { requireSpec } from "../client/runDocuments.ts";
@@ -21,6 +20,7 @@ import {
   routeParam,
   weakTag,
 } from "./apiRequest.ts";
+import { report } from "./report.ts";
 import { newestHeaders } from "./result.ts";
 
 /** The view of a run. Between two answers with one ETag only time has passed, which a page counts itself. */

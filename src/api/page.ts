@@ -37,21 +37,25 @@ const headers = {
 };
 
 /** In the bundle the page lies beside the app, in the source tree in `dist`. */
-const builtFolders = [join(import.meta.dirname, "ui"), join(import.meta.dirname, "../../dist/ui")];
+const builtFolders = [import.meta.dirname, join(import.meta.dirname, "../../dist")];
+const pageFolders = builtFolders.map((folder) => join(folder, "ui"));
+
+/** The path of a file that the build makes. Throws `ConfigError` where the build lacks it. */
+export function builtFile(name: string, folders: readonly string[] = builtFolders): string {
+  const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  throw new ConfigError("no-page", `the build has no ${name} of the dashboard; run "npm run build"`);
+}
 
 const read = new Map<string, { readonly body: Buffer; readonly etag: string }>();
 
 /** Reads a file once. Throws `InputError` for any other name, and `ConfigError` where the build lacks it. */
-function pageFile(name: string, folders: readonly string[]) {
+export function pageFile(name: string, folders: readonly string[] = pageFolders) {
   if (!Object.hasOwn(types, name)) {
     const message = `file: the page has no ${JSON.stringify(name.slice(0, 80))}`;
     throw new InputError("unknown", "unknown-file", message);
   }
-  const folder = folders.find((one) => existsSync(join(one, name)));
-  if (folder === undefined) {
-    throw new ConfigError("no-page", `the build has no ${name} of the dashboard; run "npm run build"`);
-  }
-  const path = join(folder, name);
+  const path = builtFile(name, folders);
   const known = read.get(path);
   if (known !== undefined) return known;
   const body = readFileSync(path);
@@ -64,7 +68,7 @@ function pageFile(name: string, folders: readonly string[]) {
 export function givePage(
   request: ApiRequest,
   log: ApiLog,
-  folders: readonly string[] = builtFolders,
+  folders: readonly string[] = pageFolders,
 ): ApiAnswer {
   try {
     const { file } = request.params;

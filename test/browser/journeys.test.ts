@@ -98,7 +98,7 @@ describe.skipIf(missing)("on the fixture", () => {
     await page.getByRole("heading", { name: "primes-live" }).waitFor();
     const focused = () => page.evaluate(() => document.activeElement?.textContent);
     await expect.poll(focused).toBe("primes-live");
-    await page.locator("canvas").waitFor();
+    await page.getByRole("slider").waitFor();
     expect(await focused()).toBe("primes-live");
     await tabTo(page, "Cancel …");
     await page.keyboard.press("Enter");
@@ -147,7 +147,7 @@ describe.skipIf(missing)("on the fixture", () => {
     const page = await open("/runs/mandelbrot-poster?gen=1&shard=3");
     await page.getByText("This is the result of generation 1").waitFor();
     await page.getByRole("button", { name: "Shard 3 ×" }).waitFor();
-    await page.locator("canvas").focus();
+    await page.getByRole("slider").focus();
     expect(await page.getByRole("slider").getAttribute("aria-valuetext")).toContain("(shard 3)");
     expect(fixture.requests.some(({ path }) => path === "runs/mandelbrot-poster/manifest?generation=1")).toBe(
       true,

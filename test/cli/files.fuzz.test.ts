@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { report } from "../../src/api/report.ts";
 import { screenOf } from "../../src/cli/render/processScreen.ts";
 import { visible } from "../../src/cli/render/terminal.ts";
-import { report } from "../../src/client/report/report.ts";
 import { submit } from "../../src/client/submit.ts";
 import { upload } from "../../src/client/upload/upload.ts";
 import { openDataFolder } from "../../src/local/dataFolder.ts";
@@ -129,7 +129,7 @@ test("the report of a run holds no markup of any of its texts", async () => {
       await putState(run, { phase: "failed", terms, code: label, error: { code: "x", message } });
       const page = await report(client, "r1");
       expect(page).not.toMatch(/<script|<img src=x|<iframe/i);
-      expect(page.match(/<body>/g)).toHaveLength(1);
+      expect(page.match(/<body class="report">/g)).toHaveLength(1);
     }),
     fuzzRuns(60, 2_000),
   );

@@ -15,7 +15,7 @@ async function finished() {
     await submit(world.client, { calculation: "sum", params: { to: 10 }, id: "r1" }),
     "45",
   );
-  const http = await call(world.client, "getReport", apiRequest("x", { params: { id: "r1" } }));
+  const http = await call(world.client, "GET runs/{id}/report", apiRequest("x", { params: { id: "r1" } }));
   return { ...world, http };
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { report } from "../../src/api/report.ts";
 import { progressLine, shareOf } from "../../src/cli/render/progress.ts";
 import { runDetails } from "../../src/cli/render/runDetails.ts";
-import { report } from "../../src/client/report/report.ts";
 import { status } from "../../src/client/status.ts";
 import { submit } from "../../src/client/submit.ts";
 import { figuresOf } from "../../src/dashboard/run/liveFigures.ts";
@@ -127,9 +127,9 @@ it.each(cases)("CLI, dashboard and report say the same of a run that is $word (c
   expect(cells(page)).toContain(`\n${one.word}\n`);
 
   expect(row.progress).toBe(one.percent);
-  const found = [line, details, cells(page)].map((text) => /(?:Packs\n| )(\d+ %)/.exec(text)?.[1]);
-  // Of packs that are all done the report gives the number.
-  expect(found).toEqual([one.percent, one.percent, one.percent === "100 %" ? undefined : one.percent]);
+  const found = [line, details].map((text) => / (\d+ %)/.exec(text)?.[1]);
+  const reported = /(\d+ %)\n of the packs/.exec(cells(page))?.[1];
+  expect([...found, reported]).toEqual([one.percent, one.percent, one.percent]);
 
   const share = Number(one.percent?.replace(" %", "") ?? 0) / 100;
   for (const drawn of [shareOf(view), row.done + row.failed]) expect(drawn).toBeCloseTo(share);
@@ -138,7 +138,7 @@ it.each(cases)("CLI, dashboard and report say the same of a run that is $word (c
   expect(note === "" ? undefined : note).toBe(one.lost);
   if (one.lost === undefined) return;
   expect(details).toContain(`5 of 10 done, ${one.lost}, `);
-  expect(cells(page)).toContain(`\n5 of 10, ${one.lost}\n`);
+  expect(cells(page)).toContain(`\n5 / 10\n${one.lost}\n`);
   const short = one.lost.replace(/ \(.*/, "");
   expect(line).toContain(`  5/10 packs  ${short}`);
   expect(row.packs).toBe(`5 / 10, ${short}`);

@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import type { Command } from "commander";
+import { report } from "../../api/report.ts";
 import type { DocumentOutcome } from "../../client/questions/checkDocuments.ts";
 import { type AnswerSoFar, soFar } from "../../client/questions/soFar.ts";
 import { type PackOutcome, parseSample, type Verification, verify } from "../../client/questions/verify.ts";
-import { report } from "../../client/report/report.ts";
 import { type FoundResult, findResult } from "../../client/result.ts";
 import { rangesText } from "../../model/packs.ts";
 import type { Manifest } from "../../model/run.ts";

@@ -1,9 +1,12 @@
-import type { RefObject } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { createContext, type RefObject } from "preact";
+import { useContext, useLayoutEffect, useState } from "preact/hooks";
+
+/** The width of what is drawn before it is measured; a report, which nothing measures, gives its own. */
+export const DrawnWidth = createContext(0);
 
 /** The width of an element in pixels, which changes with the window. */
 export function useWidth(of: RefObject<HTMLElement | null>): number {
-  const [width, setWidth] = useState(0);
+  const [width, setWidth] = useState(useContext(DrawnWidth));
   useLayoutEffect(() => {
     const element = of.current;
     if (element === null) return undefined;
@@ -13,16 +16,4 @@ export function useWidth(of: RefObject<HTMLElement | null>): number {
     return () => observer.disconnect();
   }, [of]);
   return width;
-}
-
-/** `light` or `dark`: what is drawn on a canvas is drawn anew when the system's theme changes. */
-export function useScheme(): "light" | "dark" {
-  const query = window.matchMedia("(prefers-color-scheme: dark)");
-  const [dark, setDark] = useState(query.matches);
-  useLayoutEffect(() => {
-    const changed = () => setDark(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, []);
-  return dark ? "dark" : "light";
 }

@@ -1,17 +1,15 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../client/runView.ts";
-import { endedPacks, percent, reusedText, sentence } from "../../model/figures.ts";
 import type { UsedPoll } from "../data/hooks.ts";
 import { CopyButton } from "../parts/copyButton.tsx";
-import { Bar, Notice } from "../parts/parts.tsx";
 import { stateOf } from "../parts/runState.ts";
 import { Stale } from "../parts/stale.tsx";
 import { StateMark } from "../parts/stateMark.tsx";
 import { hashOf, type Route } from "../route.ts";
-import { tryingText } from "./failures/failureGroups.ts";
-import { figuresOf, isStale } from "./liveFigures.ts";
+import { isStale } from "./liveFigures.ts";
 import { ReportButton } from "./reportButton.tsx";
 import { shownResult } from "./result/shownResult.ts";
+import { Figures, ProgressBar, Words } from "./runFigures.tsx";
 import { Controls } from "./steer/controls.tsx";
 import { commandText } from "./steer/steering.ts";
 
@@ -39,6 +37,7 @@ export function RunHeader(of: {
         <span class="grow" />
         {view === undefined || readOnly ? null : <Controls view={view} refresh={polled.refresh} />}
       </div>
+      {view === undefined ? null : <ProgressBar view={view} />}
       {view === undefined ? null : <Figures view={view} sinceMs={performance.now() - polled.changedMs} />}
       {polled.error?.status === 404 ? null : <Stale polled={polled} />}
       {view === undefined ? null : <Words view={view} />}
@@ -66,69 +65,6 @@ function Marks(of: {
       {stale ? <span class="chip tone-warn">stale</span> : null}
       <CopyButton text={location.href} label="Copy link" what="the link" />
       {view.active ? null : <ReportButton run={view.run} />}
-    </>
-  );
-}
-
-function Figures({ view, sinceMs }: { readonly view: RunView; readonly sinceMs: number }): JSX.Element {
-  const { packs } = view;
-  const share = (part: number) => (packs === undefined || packs.total === 0 ? 0 : part / packs.total);
-  const text = packs === undefined ? "" : percent(endedPacks(view), packs.total);
-  return (
-    <>
-      {packs === undefined ? null : (
-        <div class="progress">
-          <Bar
-            done={packs.total === 0 ? 1 : share(packs.done)}
-            failed={share(endedPacks(view) - packs.done)}
-            label="Progress"
-            text={text}
-          />
-          <span class="figure">{text}</span>
-        </div>
-      )}
-      <dl class="figures">
-        {figuresOf(view, sinceMs).map(({ name, value, note }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {value}
-              {note === undefined || note === "" ? null : <span class="dim">{note}</span>}
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </>
-  );
-}
-
-/** What keeps the run from going on, or what ended it, and the cure. */
-function Words({ view }: { readonly view: RunView }): JSX.Element {
-  const { error, otherCode, reused, trying } = view;
-  return (
-    <>
-      {error === undefined ? null : (
-        <Notice tone="bad" title={error.code}>
-          {error.message}
-        </Notice>
-      )}
-      {otherCode === undefined ? null : (
-        <Notice tone="warn" title="Waits for other code">
-          {`The run was planned by ${otherCode.wanted}, and the instances that answered have ${otherCode.theirs.join(", ")}. It goes on when an instance with its code is up; or cancel it and retry with the new code.`}
-        </Notice>
-      )}
-      {view.word === "not-accepted" ? (
-        <Notice tone="warn" title="Not accepted">
-          Its submit broke off. The same request with the same id completes it.
-        </Notice>
-      ) : null}
-      {reused === undefined ? null : <p class="dim">{sentence(reusedText(reused))}</p>}
-      {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
-      {trying === undefined ? null : (
-        <Notice tone="warn" title="An attempt failed and is tried again">
-          {tryingText(trying)}
-        </Notice>
-      )}
     </>
   );
 }

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
+import { report } from "../../../src/api/report.ts";
 import { durations } from "../../../src/client/inspection/durations.ts";
 import { packMap } from "../../../src/client/inspection/packMap.ts";
 import { timeline } from "../../../src/client/inspection/timeline.ts";
-import { report } from "../../../src/client/report/report.ts";
 import { status } from "../../../src/client/status.ts";
 import { submit } from "../../../src/client/submit.ts";
 import { beginGeneration } from "../../../src/coordinator/decide/restart.ts";

@@ -8,7 +8,7 @@ import { Panel } from "../../parts/parts.tsx";
 import { Stale } from "../../parts/stale.tsx";
 import { RetryDialog } from "../steer/retryDialog.tsx";
 import { canRetry, pathOf, retryButton, retryText } from "../steer/steering.ts";
-import { groupText, tryingText } from "./failureGroups.ts";
+import { FailureList } from "./failureList.tsx";
 
 /** What failed, grouped by error, and one button that says what it will compute. Nothing is read while nothing failed. */
 export function FailuresPanel(of: {
@@ -44,32 +44,7 @@ function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
       {givenUp === 0 ? null : (
         <p class="dim">{`${countOf(givenUp, "pack")} given up: the run ${view.active ? "ends" : "ended"} early.`}</p>
       )}
-      <ul class="groups">
-        {(value?.groups ?? []).map((group) => (
-          <li key={`${group.code} ${group.message}`}>
-            <p class="message">{group.message}</p>
-            <p class="dim">
-              <code>{group.code}</code> {groupText(group)}
-            </p>
-            {group.sample === group.message ? null : (
-              <details>
-                <summary>Sample</summary>
-                <pre class="code">{group.sample}</pre>
-              </details>
-            )}
-          </li>
-        ))}
-      </ul>
-      {(value?.trying ?? []).length === 0 ? null : (
-        <>
-          <h3>Failed once, still tried</h3>
-          <ul class="trying">
-            {(value?.trying ?? []).slice(0, 10).map((one) => (
-              <li key={`${one.work} ${one.send}`}>{tryingText(one)}</li>
-            ))}
-          </ul>
-        </>
-      )}
+      {value === undefined ? null : <FailureList found={value} />}
       {retry ? (
         <div class="row retry">
           <p>{retryText(view)}</p>

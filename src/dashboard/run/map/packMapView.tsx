@@ -1,11 +1,11 @@
-import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, JSX } from "preact";
+import { useContext, useMemo, useRef, useState } from "preact/hooks";
 import type { PackMap } from "../../../client/inspection/packMap.ts";
 import { count } from "../../../model/figures.ts";
 import { rangeText } from "../../../model/packs.ts";
 import { Head, Scroll } from "../../parts/parts.tsx";
-import { useScheme, useWidth } from "../../parts/useWidth.ts";
-import { drawMap } from "./drawMap.ts";
+import { DrawnWidth, useWidth } from "../../parts/useWidth.ts";
+import { Cells, Chosen } from "./cells.tsx";
 import {
   type AtWork,
   atWorkText,
@@ -20,7 +20,7 @@ import {
   tablePage,
 } from "./packMap.ts";
 
-/** All packs on one canvas, at most 2,000 cells; the arrow keys and the pointer read a cell, and a table has them all. */
+/** All packs in one picture, at most 2,000 cells; the arrow keys and the pointer read a cell, and a table has them all. */
 export function PackMapView(of: {
   readonly map: PackMap;
   readonly atWork: AtWork;
@@ -29,19 +29,16 @@ export function PackMapView(of: {
 }): JSX.Element {
   const { map, atWork, shard } = of;
   const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
   const [hovered, setHovered] = useState<number>();
   const [cursor, setCursor] = useState<number>();
   const width = useWidth(box);
-  const scheme = useScheme();
   const cells = cellCount(map);
   const grid = gridOf(cells, Math.max(width, 100));
   const asked = shard === undefined ? undefined : cellOfShard(map, shard);
   const at = Math.min(hovered ?? cursor ?? asked ?? 0, cells - 1);
   const chosen = hovered ?? cursor ?? asked;
-  useEffect(() => {
-    if (canvas.current !== null && width > 0) drawMap(canvas.current, map, grid, { at: chosen, shard });
-  }, [map, width, chosen, shard, scheme]);
+  // A pointer that moves over the map draws the frames anew, and not thousands of cells.
+  const cellPaths = useMemo(() => <Cells map={map} grid={grid} />, [map, grid.size, grid.columns]);
   const reading = readingOf(cellOf(map, at), atWork);
   const cellAt = (event: MouseEvent & { readonly currentTarget: Element }): number | undefined => {
     const frame = event.currentTarget.getBoundingClientRect();
@@ -60,22 +57,9 @@ export function PackMapView(of: {
   };
   return (
     <div class="pack-map" ref={box}>
-      <ul class="legend">
-        {legendOf(map).map(({ name, text, packs }) => (
-          <li key={name} class={packs === 0 ? "none" : ""}>
-            <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" class={`cell ${name}`}>
-              <rect x="1" y="1" width="10" height="10" />
-              {name === "failed" ? <path d="m3.5 3.5 5 5m0-5-5 5" /> : null}
-              {name === "givenUp" ? <path d="m3.5 8.5 5-5" /> : null}
-              {name === "resent" ? <circle cx="6" cy="6" r="2" /> : null}
-            </svg>
-            {text} <b>{count(packs)}</b>
-          </li>
-        ))}
-      </ul>
-      <canvas
-        ref={canvas}
-        style={{ width: `${grid.columns * grid.size}px`, height: `${grid.rows * grid.size}px` }}
+      <Legend map={map} />
+      <div
+        class="cells"
         tabIndex={0}
         role="slider"
         aria-label="Cell of the pack map"
@@ -92,11 +76,58 @@ export function PackMapView(of: {
           const index = cellAt(event);
           if (index !== undefined) of.onShard(cellOf(map, index).shards.from);
         }}
-      />
+      >
+        <Picture grid={grid}>
+          {cellPaths}
+          <Chosen map={map} grid={grid} at={chosen} shard={shard} />
+        </Picture>
+      </div>
       <p class="reading" aria-hidden="true">
         {chosen === undefined ? hintOf(map) : reading}
       </p>
       <MapTable map={map} atWork={atWork} />
+    </div>
+  );
+}
+
+const Legend = ({ map }: { readonly map: PackMap }): JSX.Element => (
+  <ul class="legend">
+    {legendOf(map).map(({ name, text, packs }) => (
+      <li key={name} class={packs === 0 ? "none" : ""}>
+        <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" class={`cell ${name}`}>
+          <rect x="1" y="1" width="10" height="10" />
+          {name === "failed" ? <path d="m3.5 3.5 5 5m0-5-5 5" /> : null}
+          {name === "givenUp" ? <path d="m3.5 8.5 5-5" /> : null}
+          {name === "resent" ? <circle cx="6" cy="6" r="2" /> : null}
+        </svg>
+        {text} <b>{count(packs)}</b>
+      </li>
+    ))}
+  </ul>
+);
+
+function Picture(of: {
+  readonly grid: ReturnType<typeof gridOf>;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const [wide, high] = [of.grid.columns * of.grid.size, of.grid.rows * of.grid.size];
+  return (
+    <svg class="map" viewBox={`0 0 ${wide} ${high}`} width={wide} height={high} aria-hidden="true">
+      {of.children}
+    </svg>
+  );
+}
+
+/** The same map where nothing can be pointed at, as in a report. */
+export function StillMap({ map }: { readonly map: PackMap }): JSX.Element {
+  const grid = gridOf(cellCount(map), useContext(DrawnWidth));
+  return (
+    <div class="pack-map">
+      <Legend map={map} />
+      <Picture grid={grid}>
+        <Cells map={map} grid={grid} />
+      </Picture>
+      <p class="reading">{hintOf(map)}</p>
     </div>
   );
 }

@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { count } from "../../../model/figures.ts";
 import { Facts, Head, Scroll } from "../../parts/parts.tsx";
 import { previewOf } from "./preview.ts";
 
 export function PreviewView(of: {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
   readonly contentType: string;
   readonly label: string;
 }): JSX.Element {
@@ -57,22 +57,18 @@ const isNumeric = (rows: readonly (readonly string[])[], column: number): boolea
 
 /** A picture as a data URL: the policy of the page allows no other source. */
 function Picture(of: {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
   readonly contentType: string;
   readonly label: string;
 }): JSX.Element {
-  const [source, setSource] = useState<string>();
-  useEffect(() => {
-    const reader = new FileReader();
-    reader.onload = () => setSource(String(reader.result));
-    reader.readAsDataURL(new Blob([of.bytes], { type: of.contentType }));
-    return () => {
-      reader.onload = null;
-    };
-  }, [of.bytes, of.contentType]);
-  return source === undefined ? (
-    <p class="loading">Drawing …</p>
-  ) : (
-    <img class="picture" src={source} alt={of.label} />
-  );
+  const source = useMemo(() => `data:${of.contentType};base64,${base64Of(of.bytes)}`, [of.bytes]);
+  return <img class="picture" src={source} alt={of.label} />;
+}
+
+/** In pieces, because the arguments of a function lie on the stack. */
+function base64Of(bytes: Uint8Array): string {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += 8_192)
+    binary += String.fromCharCode(...bytes.subarray(at, at + 8_192));
+  return btoa(binary);
 }

@@ -1,22 +1,21 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { RunView } from "../../../client/runView.ts";
-import { bytes as bytesText, count, percent } from "../../../model/figures.ts";
-import { rangesText } from "../../../model/packs.ts";
+import { bytes as bytesText, percent } from "../../../model/figures.ts";
 import type { Manifest } from "../../../model/run.ts";
 import { api, useDoing } from "../../data/hooks.ts";
 import { CopyButton } from "../../parts/copyButton.tsx";
-import { Facts, Notice, Panel, Scroll } from "../../parts/parts.tsx";
-import { rangesShown } from "../failures/failureGroups.ts";
+import { Notice, Panel, Scroll } from "../../parts/parts.tsx";
 import { pathOf } from "../steer/steering.ts";
 import { type CheckedBytes, fetchResult } from "./fetchResult.ts";
 import { PreviewView } from "./previewView.tsx";
+import { ResultFacts } from "./resultFacts.tsx";
 import { saveFile } from "./saveFile.ts";
 
-type ResultFacts = NonNullable<RunView["result"]>;
+type Result = NonNullable<RunView["result"]>;
 
 /** The result of a generation: what it is, a preview, a checked download, and the manifest that vouches for it. */
-export function ResultPanel(of: { readonly run: string; readonly result: ResultFacts }): JSX.Element {
+export function ResultPanel(of: { readonly run: string; readonly result: Result }): JSX.Element {
   const { run, result } = of;
   const reading = useDoing<CheckedBytes>();
   const [atBytes, setAtBytes] = useState(0);
@@ -29,20 +28,7 @@ export function ResultPanel(of: { readonly run: string; readonly result: ResultF
   };
   return (
     <Panel title="Result" aside={<span class="dim">generation {result.generation}</span>}>
-      <Facts
-        rows={[
-          ["type", result.contentType],
-          ["size", bytesText(result.bytes)],
-          ["SHA-256", <Hash key="hash" text={result.sha256} />],
-          ["chunks", `${count(result.folded)} folded${result.complete ? ", complete" : ""}`],
-          ["missing", result.complete ? undefined : `chunks ${rangesText(result.missing, rangesShown)}`],
-          ["notes", result.notes?.join("; ")],
-          [
-            "code",
-            result.mixed === true ? `several versions, as a retry asked: ${result.code.length}` : undefined,
-          ],
-        ]}
-      />
+      <ResultFacts result={result} hash={<Hash text={result.sha256} />} />
       <div class="row">
         <button type="button" onClick={() => void read()}>
           Preview
