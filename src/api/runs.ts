@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { command } from "../client/commands/command.ts";
-import type { Change } from "../client/commands/decideCommand.ts";
+import { type Change, redos } from "../client/commands/decideCommand.ts";
 import { invalid, requestSchema } from "../client/runRequest.ts";
 import { InputError } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
@@ -30,11 +30,11 @@ const commanded: (...given: Parameters<typeof command>) => ReturnType<ApiHandler
 export const changeRun: ApiHandler = async (request, client) =>
   commanded(client, routeParam(request, "id"), changeOf(await readBody(request, changeSchema)));
 
-const retrySchema = z.strictObject({ redo: z.enum(["recompute", "mix"]).optional() });
+const retrySchema = z.strictObject({ redo: z.enum(redos).optional() });
 
 /**
  * Computes what an ended run lacks and folds it into a result of the next generation. 409 `other-code` if this instance's
- * code differs from the run's, unless the body decides: `{"redo": "recompute"}` or `"mix"`.
+ * code differs from the run's, unless the body decides: `{"redo": "recompute"}` or `"mix"`. `"changed-inputs"` reads the inputs anew.
  */
 export const retryRun: ApiHandler = async (request, client) => {
   const typed = request.headers.get("content-type") !== null;

@@ -83,7 +83,8 @@ export async function waitForEnd(session: Session, run: string, output: string |
   const manifest = await findManifest(client, view.run);
   const file = output === undefined ? undefined : await saveResult(cli, client, manifest, output);
   await session.note(file === undefined ? ended : `${ended}; result in ${output}`);
-  if (manifest.reused !== undefined) await session.note(`${view.run}: ${reusedText(manifest.reused)}`);
+  if (manifest.reused !== undefined)
+    await session.note(`${view.run}: ${reusedText(manifest.reused, view.run)}`);
   for (const one of manifest.notes ?? []) await session.note(`${view.run}: ${one}`);
   if (session.json()) return await session.printJson(file === undefined ? view : { ...view, file });
   if (file === undefined) await printResult(cli, client, manifest);

@@ -120,9 +120,14 @@ export function lostText(view: Counted, lost: Lost): string {
   return `${count(lostOf(lost))} ${lostWord(view)}${more}`;
 }
 
-/** `998 packs reused from nightly-1`: partials of earlier runs that a run folds. */
-export const reusedText = ({ packs, runs }: { readonly packs: number; readonly runs: readonly string[] }) =>
-  `${count(packs)} ${packs === 1 ? "pack" : "packs"} reused from ${runs.join(", ")}`;
+/** `998 packs reused from nightly-1`: partials of earlier runs, or of itself before a retry, that a run folds. */
+export function reusedText(
+  { packs, runs }: { readonly packs: number; readonly runs: readonly string[] },
+  run: string,
+): string {
+  const names = runs.map((one) => (one === run ? "before the retry" : one));
+  return `${countOf(packs, "pack")} reused from ${[...new Set(names)].join(", ")}`;
+}
 
 /** A clause as a sentence of its own. */
 export const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { decodeJson, idSchema, sha256Pattern, wireVersion } from "./decode.ts";
 import { limits } from "./limits.ts";
+import { earlierSchema } from "./reuse.ts";
 import type { Work } from "./runBlobs.ts";
 
 /**
@@ -37,7 +38,8 @@ const common = {
 };
 
 const workMessageSchema = z.discriminatedUnion("kind", [
-  z.object({ ...common, kind: z.literal("plan") }),
+  /** `earlier`: the plan before a retry, whose partials may be reused. */
+  z.object({ ...common, kind: z.literal("plan"), earlier: earlierSchema.optional() }),
   /** One pack, or with `until` also those that follow it, as long as itself but for the last: all chunks below `until`. */
   z
     .object({

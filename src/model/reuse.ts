@@ -12,7 +12,7 @@ import { type Layout, packsOfShard, type Range, sizeOf } from "./packs.ts";
 const count = z.int().nonnegative();
 
 /** A plan of an earlier run, or of an earlier generation of the same run. */
-const earlierSchema = z.object({
+export const earlierSchema = z.object({
   run: idSchema,
   uid: idSchema,
   /** The generation that planned; absent for the first. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { noCalls } from "./calls.ts";
 import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
-import { reusedSchema } from "./reuse.ts";
+import { earlierSchema, reusedSchema } from "./reuse.ts";
 import { layoutSchema } from "./run.ts";
 
 /**
@@ -100,6 +100,8 @@ export const stateSchema = z.object({
   /** The code that no active instance has, and since when nothing was computed; see `refused.ts`. */
   otherCode: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
   layout: layoutSchema.optional(),
+  /** The plan before a retry that reads the inputs anew: its partials may be reused. */
+  earlier: earlierSchema.optional(),
   /** By the plan; absent after a partial was lost, as any of these may be. */
   reused: z.array(reusedSchema).optional(),
   /** Packs `[0, cursor)` were sent in this turn and generation, in that order, or already had their partial. */

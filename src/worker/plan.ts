@@ -87,7 +87,7 @@ async function earlierOf(
   { message, limitMs }: Attempt<MessageOf<"plan">>,
   spec: Spec,
 ): Promise<EarlierRun | undefined> {
-  const from = message.origin === undefined ? spec.reuse?.from : undefined;
+  const from = message.origin === undefined ? spec.reuse?.from : message.earlier;
   const earlier = from && (await openEarlier(ports, spec, from));
   const isTooLong =
     spec.packSize === undefined && (earlier?.plan.packMs ?? 0) > limitMs * limits.packLimitShare;

@@ -41,6 +41,7 @@ export function addCancel(program: Command, session: Session): void {
 interface RetryOptions {
   readonly recompute?: boolean;
   readonly mix?: boolean;
+  readonly changedInputs?: boolean;
   readonly wait?: boolean;
   readonly output?: string;
 }
@@ -51,6 +52,12 @@ export function addRetry(program: Command, session: Session): void {
     .description("compute what a failed, cancelled or incomplete run lacks, for a new result")
     .addOption(new Option("--recompute", "compute every pack anew, with the current code").conflicts("mix"))
     .option("--mix", "compute only what is missing, with other code than the rest; the result records both")
+    .addOption(
+      new Option(
+        "--changed-inputs",
+        "read the inputs anew, and compute the packs whose inputs have changed or that are missing",
+      ).conflicts(["recompute", "mix"]),
+    )
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file; implies --wait")
     .action(async (run: string, options: RetryOptions) => {
@@ -65,8 +72,9 @@ export function addRetry(program: Command, session: Session): void {
 }
 
 /** With the code identity of the local instances, which may differ from that of this program. */
-async function retryOf(session: Session, run: string, { recompute, mix }: RetryOptions): Promise<Change> {
-  const redo = recompute === true ? "recompute" : mix === true ? "mix" : undefined;
+async function retryOf(session: Session, run: string, options: RetryOptions): Promise<Change> {
+  const { recompute, mix, changedInputs } = options;
+  const redo = recompute ? "recompute" : mix ? "mix" : changedInputs ? "changed-inputs" : undefined;
   const instances = await session.instances();
   const there = await instances?.calculations().catch(() => undefined);
   if (there === undefined) return { kind: "retry", redo };

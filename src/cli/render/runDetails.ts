@@ -112,7 +112,7 @@ function factsOf(view: Told, width: number): readonly Fact[] {
     add("packs", `${countsOf(view, packs)}, ${count(packs.sent)} sent, ${count(packs.again)} resent`);
   }
   if (chunks !== undefined) add("chunks", countsOf(view, chunks));
-  if (view.reused !== undefined) add("reused", reusedText(view.reused));
+  if (view.reused !== undefined) add("reused", reusedText(view.reused, view.run));
   if (rate !== undefined)
     add("rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`);
   if (computedBy !== undefined)

@@ -15,11 +15,17 @@ type Steering =
   /** Packs in flight at most. */
   | { readonly kind: "cap"; readonly cap: number };
 
+/**
+ * `recompute`: all packs anew under a new plan; `mix`: only missing packs, by other code; `changed-inputs`: a new plan that
+ * reuses every pack whose inputs are as before.
+ */
+export const redos = ["recompute", "mix", "changed-inputs"] as const;
+type Redo = (typeof redos)[number];
+
 /** A retry by other code than before is refused unless it says how. */
 interface Retry {
   readonly kind: "retry";
-  /** `recompute`: all packs anew under a new plan; `mix`: only missing packs. */
-  readonly redo?: Marker["redo"];
+  readonly redo?: Redo | undefined;
   /** Identity of the instances' code, if the caller knows it better than this process. */
   readonly code?: string | undefined;
 }
@@ -74,14 +80,22 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
   const { uid, marker, state, manifest } = facts;
   if (marker !== undefined && state !== undefined && marker.generation > state.generation) {
     if (marker.want === "cancelled") throw stillWorking(id, "being cancelled");
-    if (change.redo !== undefined && marker.redo !== change.redo) throw stillWorking(id, "being retried");
+    const asked = marker.changed === undefined ? marker.redo : "changed-inputs";
+    if (change.redo !== undefined && asked !== change.redo) throw stillWorking(id, "being retried");
     return { kind: "unchanged", marker };
   }
   if (state === undefined || !isFinal(state.phase))
     throw marker === undefined ? notAccepted(id) : stillWorking(id, state?.phase ?? "waiting");
-  if (state.phase === "complete" && manifest?.complete === true && change.redo !== "recompute")
+  const plansAnew = change.redo === "recompute" || change.redo === "changed-inputs";
+  if (state.phase === "complete" && manifest?.complete === true && !plansAnew)
     throw conflict("nothing-to-retry", `run ${id} is complete; there is nothing to retry`);
-  const { keep: _keep, redo: _redo, code: _code, ...from } = marker ?? markerBy(uid, state);
+  const {
+    keep: _keep,
+    redo: _redo,
+    changed: _changed,
+    code: _code,
+    ...from
+  } = marker ?? markerBy(uid, state);
   const generation = state.generation + 1;
   const turn = Math.max(from.turn, state.turn) + 1;
   const command = Math.max(from.command, state.command) + 1;
@@ -92,13 +106,15 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
 /** How a retry treats what other code has computed. `here`: the identity of the instances' code. */
 function redoOf(id: string, { redo }: Retry, state: State, here: string | undefined) {
   const same = state.code === undefined || here === undefined || here === state.code;
-  if (redo === undefined && !same) throw otherCode(id, state.code ?? "", here ?? "");
+  if ((redo === undefined || redo === "changed-inputs") && !same)
+    throw otherCode(id, state.code ?? "", here ?? "");
   if (redo === "mix" && here === undefined) {
     const fix = "name its file in LEASEFOLD_CALCULATIONS, or ask the instances over HTTP";
     throw conflict("unknown-code", `the code of the instances for run ${id} is not known here; ${fix}`);
   }
   if (redo === undefined || (redo === "mix" && same)) return {};
   const code = here === undefined ? {} : { code: here };
+  if (redo === "changed-inputs") return { redo: "recompute", changed: "1", code: state.code } as const;
   // Without a layout nothing was computed, so there is nothing to mix with.
   return { redo: state.layout === undefined ? "recompute" : redo, ...code };
 }

@@ -61,7 +61,7 @@ function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): P
 export function taskMessage(state: State, name: string): WorkMessage {
   const { sends = 1, alone } = state.tasks[name] ?? {};
   const all = { ...common(state, sends), repeat: sends > 1 || undefined, alone: alone || undefined };
-  if (name === "plan") return { ...all, kind: "plan" };
+  if (name === "plan") return { ...all, kind: "plan", earlier: state.earlier };
   const node = nodeOf(name);
   if (node !== undefined) {
     const { level, index } = node;

@@ -33,10 +33,10 @@ export function beginTurn(state: State): void {
  */
 export function beginGeneration(
   closed: State,
-  { generation, cap, redo, code }: Pick<Marker, "generation" | "cap" | "redo" | "code">,
+  { generation, cap, redo, changed, code }: Pick<Marker, "generation" | "cap" | "redo" | "changed" | "code">,
   nowMs: number,
 ): State {
-  if (redo === "recompute") return fromTheStart(closed, { generation, cap, code }, nowMs);
+  if (redo === "recompute") return fromTheStart(closed, { generation, cap, changed, code }, nowMs);
   const {
     finishedMs: _finished,
     error: _error,
@@ -83,17 +83,22 @@ function mixed(closed: State, code: string | undefined): Pick<State, "code" | "m
   return { code, mix: [...all].sort() };
 }
 
-/** Everything anew, under a plan of its own: nothing of the generations before is folded or written over. */
+/**
+ * Everything anew, under a plan of its own: nothing of the generations before is written over, nor folded, but what the new plan
+ * reuses where only changed inputs were asked for.
+ */
 function fromTheStart(
   closed: State,
-  { generation, cap, code }: Pick<Marker, "generation" | "cap" | "code">,
+  { generation, cap, changed, code }: Pick<Marker, "generation" | "cap" | "changed" | "code">,
   nowMs: number,
 ): State {
-  const { run, uid, spec, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
+  const { run, uid, origin, spec, plan, term, termid, sequence, turn, command } = closed;
+  const { calls, terms, createdMs, refused } = closed;
   return {
     ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
     ...{ spec, term, termid, sequence, turn, command, calls, terms, refused },
     ...{ retriedMs: nowMs, origin: generation, code },
+    ...(changed === undefined || plan === undefined ? {} : { earlier: { run, uid, origin, plan } }),
   };
 }
 

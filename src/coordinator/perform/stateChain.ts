@@ -22,7 +22,7 @@ export type StateStore = Pick<CoordinatorPorts, "names" | "nextSequence"> & {
   readonly storage: Pick<Storage, "blobs">;
 };
 
-export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "code"> & {
+export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "changed" | "code"> & {
   readonly id: string;
   readonly nowMs: number;
   /** What the first state records beyond what every first state does. */

@@ -59,7 +59,7 @@ export function Words({ view }: { readonly view: RunView }): JSX.Element {
           Its submit broke off. The same request with the same id completes it.
         </Notice>
       ) : null}
-      {reused === undefined ? null : <p class="dim">{sentence(reusedText(reused))}</p>}
+      {reused === undefined ? null : <p class="dim">{sentence(reusedText(reused, view.run))}</p>}
       {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
       {trying === undefined ? null : (
         <Notice tone="warn" title="An attempt failed and is tried again">

@@ -54,6 +54,19 @@ describe("a retry by other code than computed the run", () => {
     expect(markerOf(retry({ redo: "mix" }), of)).toMatchObject({ redo: "recompute", code: "sum@2" });
   });
 
+  it("is refused where only changed inputs are asked for, which needs the same code", () => {
+    const asked = retry({ redo: "changed-inputs" });
+    expect(() => decideCommand("r", asked, facts("sum@2"))).toThrow(/was computed by sum 1/);
+    const marker = markerOf(asked, facts("sum@1"));
+    expect(marker).toMatchObject({ generation: 2, redo: "recompute", changed: "1", code: "sum@1" });
+    expect(markerOf(asked, facts("sum@1", { marker }))).toEqual(marker);
+    expect(() => decideCommand("r", retry({ redo: "recompute" }), facts("sum@1", { marker }))).toThrow(
+      /run r is being retried/,
+    );
+    const after = { state: { ...ended, generation: 2 }, marker };
+    expect(markerOf(retry(), facts("sum@1", after))).not.toHaveProperty("changed");
+  });
+
   it("is accepted for a complete run only if everything is computed anew", () => {
     const complete = {
       state: { ...ended, phase: "complete" as const },

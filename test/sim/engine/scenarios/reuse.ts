@@ -10,10 +10,14 @@ const files =
   (chunk: number): string =>
     changed[chunk] ?? "same";
 
-/** The packs that were sent for a run, ascending. */
-function sentOf({ run }: Script, id: string): string {
-  const packs = run(id)?.sent.map(({ message }) => (message.kind === "compute" ? message.pack : -1)) ?? [];
-  return [...new Set(packs.filter((pack) => pack >= 0))].sort((a, b) => a - b).join();
+/** The packs that were sent for a run in its first generation, ascending. */
+const sentOf = (script: Script, id: string): string => sentIn(script, id, 1);
+
+/** Those of one generation. */
+function sentIn({ run }: Script, id: string, generation: number): string {
+  const sent = run(id)?.sent.filter(({ message }) => message.gen === generation) ?? [];
+  const packs = sent.flatMap(({ message }) => (message.kind === "compute" ? [message.pack] : []));
+  return [...new Set(packs)].sort((a, b) => a - b).join();
 }
 
 /** A complete run `a` that has kept its partials; then chunk 5 changes, which is in pack 2. */
@@ -130,6 +134,51 @@ export const reuse: Readonly<Record<string, Scenario>> = {
       script.mustBe("complete", 1, "b");
       script.must(script.run("b")?.plan?.reused === undefined, "nothing is reused");
     }),
+
+  "a retry of changed inputs computes what is missing and what has changed, and names what it kept": () =>
+    played(38, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.start();
+      script.broken.fileOf = files();
+      script.broken.chunks.add(7);
+      await script.submit({ ...request, id: "a", tolerate: { chunks: 2 } });
+      await script.untilEnded(1, "a");
+      script.broken.chunks.clear();
+      script.broken.fileOf = files({ 7: "mended", 20: "new" });
+      await script.tell({ kind: "retry", redo: "changed-inputs" }, "a");
+      await script.untilEnded(2, "a");
+      script.mustBe("complete", 2, "a");
+      script.must(sentIn(script, "a", 2) === "3,10", "two packs are computed");
+      const { reused } = script.run("a")?.manifests.get(2) ?? {};
+      script.must(reused?.packs === 10 && reused.runs.join() === "a", "the manifest says how many were kept");
+    }),
+
+  "a retry of changed inputs that is cancelled is tried again twice, and each plan stands on those before":
+    () =>
+      played(
+        39,
+        async (script) => {
+          await afterOne(script);
+          for (const [generation, chunk] of [
+            [2, 9],
+            [3, 15],
+          ] as const) {
+            script.broken.fileOf = files({ 5: "new", [chunk]: "newer" });
+            await script.tell({ kind: "retry", redo: "changed-inputs" }, "a");
+            await script.until("a pack is sent", () => sentIn(script, "a", generation) !== "");
+            await script.tell("cancel", "a");
+            await script.untilEnded(generation, "a");
+          }
+          await script.tell("retry", "a");
+          await script.untilEnded(4, "a");
+          script.mustBe("complete", 4, "a");
+          script.must(sentIn(script, "a", 4).includes("7"), "what was cancelled is computed");
+          await script.tell({ kind: "retry", redo: "recompute" }, "a");
+          await script.untilEnded(5, "a");
+          script.must(script.run("a")?.manifests.get(5)?.reused === undefined, "nothing is reused");
+        },
+        { chunkMs: () => 3_000 },
+      ),
 
   "a failed run gives what it computed, and its gap is computed": () =>
     played(37, async (script) => {
