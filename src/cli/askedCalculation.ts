@@ -46,7 +46,7 @@ export const fileAsked = (folder: string, asked: string): string | undefined =>
   /[\\/]|\.[cm]?[jt]s$/.test(asked) ? resolve(folder, asked) : undefined;
 
 /** A registry with the calculation that the command line gives by name or by file, and its name. */
-async function registryFor(cli: Pick<Cli, "folder" | "calculations">, asked: string) {
+export async function registryFor(cli: Pick<Cli, "folder" | "calculations">, asked: string) {
   const file = fileAsked(cli.folder, asked);
   const calculations = await cli.calculations(file);
   if (file === undefined) return { calculations, name: asked };

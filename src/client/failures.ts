@@ -2,13 +2,14 @@ import pMap from "p-map";
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
 import { chunksOfPack } from "../model/packs.ts";
-import { type Failure, failureSchema, type Plan, segmentSchema } from "../model/run.ts";
+import { type Failure, failureSchema, type Plan } from "../model/run.ts";
 import { parseFailure, parseTried, runBlobs, workName } from "../model/runBlobs.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits } from "./client.ts";
 import { blobPages } from "./containersAndQueues.ts";
 import { failedAttempts, type TriedNote } from "./failedAttempts.ts";
 import { type FailureGroup, groupFailures } from "./failureGroups.ts";
+import { chunkInputs } from "./planInputs.ts";
 import { readPlan, readState, requireSpec, unlessUnreadable } from "./runDocuments.ts";
 
 /** How one send of one piece of work ended without output; or the latest failed attempt of work that is still tried. */
@@ -134,41 +135,4 @@ function decodeOrDescribe(body: Uint8Array, name: string): Failure {
     if (!(error instanceof CorruptDataError) && !(error instanceof NewerVersionError)) throw error;
     return { v: 1, cause: "error", code: error.code, message: error.message, attempts: 0 };
   }
-}
-
-/** The inputs of the chunks of packs, by pack: for listed plans and small packs, from at most a few segments. */
-async function chunkInputs(
-  client: Client,
-  plan: Plan,
-  packs: Iterable<number>,
-): Promise<ReadonlyMap<number, readonly unknown[]>> {
-  const known = new Map<number, readonly unknown[]>();
-  if (plan.segments === undefined || plan.packSize > clientLimits.inputsShownMax) return known;
-  const { starts, attempt } = plan.segments;
-  const blobs = runBlobs(plan.run, plan.uid, plan.origin);
-  let reads = 0;
-  // Packs ascend, so one segment is kept: each may hold megabytes.
-  let held: { readonly number: number; readonly inputs: readonly unknown[] } | undefined;
-  for (const pack of [...new Set(packs)].sort((a, b) => a - b)) {
-    const { from, to } = chunksOfPack(plan, pack);
-    const inputs: unknown[] = [];
-    let number = starts.findLastIndex((start) => start <= from);
-    for (let start = starts[number]; start !== undefined && start < to; start = starts[number]) {
-      if (held?.number !== number) {
-        if (reads === clientLimits.inputSegmentsRead) return known;
-        reads += 1;
-        held = { number, inputs: await readSegment(client, blobs.segment(attempt, number)) };
-      }
-      inputs.push(...held.inputs.slice(Math.max(from - start, 0), to - start));
-      number += 1;
-    }
-    if (inputs.length > 0 && inputs.length === to - from) known.set(pack, inputs);
-  }
-  return known;
-}
-
-async function readSegment(client: Client, name: string): Promise<readonly unknown[]> {
-  const found = await client.storage.blobs.read(client.names.runs, name);
-  const decode = () => (found.kind === "missing" ? undefined : decodeJson(segmentSchema, found.body, name));
-  return (await unlessUnreadable(decode, { newer: true }))?.inputs ?? [];
 }

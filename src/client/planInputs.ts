@@ -1,0 +1,55 @@
+import { decodeJson } from "../model/decode.ts";
+import { chunksOfPack } from "../model/packs.ts";
+import { type Plan, segmentSchema } from "../model/run.ts";
+import { runBlobs } from "../model/runBlobs.ts";
+import { type Client, clientLimits } from "./client.ts";
+import { unlessUnreadable } from "./runDocuments.ts";
+
+/** The input of one chunk, as the plan stored it; undefined where the plan is a count. */
+export async function chunkInput(client: Client, plan: Plan, chunk: number): Promise<unknown> {
+  if (plan.segments === undefined) return undefined;
+  const { starts, attempt } = plan.segments;
+  const number = starts.findLastIndex((start) => start <= chunk);
+  const inputs = await readSegment(
+    client,
+    runBlobs(plan.run, plan.uid, plan.origin).segment(attempt, number),
+  );
+  return inputs[chunk - (starts[number] ?? 0)];
+}
+
+/** The inputs of the chunks of packs, by pack: for listed plans and small packs, from at most a few segments. */
+export async function chunkInputs(
+  client: Client,
+  plan: Plan,
+  packs: Iterable<number>,
+): Promise<ReadonlyMap<number, readonly unknown[]>> {
+  const known = new Map<number, readonly unknown[]>();
+  if (plan.segments === undefined || plan.packSize > clientLimits.inputsShownMax) return known;
+  const { starts, attempt } = plan.segments;
+  const blobs = runBlobs(plan.run, plan.uid, plan.origin);
+  let reads = 0;
+  // Packs ascend, so one segment is kept: each may hold megabytes.
+  let held: { readonly number: number; readonly inputs: readonly unknown[] } | undefined;
+  for (const pack of [...new Set(packs)].sort((a, b) => a - b)) {
+    const { from, to } = chunksOfPack(plan, pack);
+    const inputs: unknown[] = [];
+    let number = starts.findLastIndex((start) => start <= from);
+    for (let start = starts[number]; start !== undefined && start < to; start = starts[number]) {
+      if (held?.number !== number) {
+        if (reads === clientLimits.inputSegmentsRead) return known;
+        reads += 1;
+        held = { number, inputs: await readSegment(client, blobs.segment(attempt, number)) };
+      }
+      inputs.push(...held.inputs.slice(Math.max(from - start, 0), to - start));
+      number += 1;
+    }
+    if (inputs.length > 0 && inputs.length === to - from) known.set(pack, inputs);
+  }
+  return known;
+}
+
+async function readSegment(client: Client, name: string): Promise<readonly unknown[]> {
+  const found = await client.storage.blobs.read(client.names.runs, name);
+  const decode = () => (found.kind === "missing" ? undefined : decodeJson(segmentSchema, found.body, name));
+  return (await unlessUnreadable(decode, { newer: true }))?.inputs ?? [];
+}
