@@ -1,6 +1,7 @@
 import type { Client } from "../client/client.ts";
 import { diagnose } from "../client/doctor/diagnose.ts";
-import { leader } from "../client/leader.ts";
+import { type Workers, workers } from "../client/inspection/workers.ts";
+import { type LeaderView, leader } from "../client/leader.ts";
 import { findManifest } from "../client/result.ts";
 import type { RunView } from "../client/runView.ts";
 import { status } from "../client/status.ts";
@@ -8,6 +9,7 @@ import { exitCodeOfEnd, StorageError } from "../model/errors.ts";
 import { refusedText } from "../model/identity.ts";
 import type { Session } from "./cli.ts";
 import { liveLine, progressLine } from "./render/progress.ts";
+import { type Note, type RunFacts, renderRun, type WorkerFact } from "./render/runScreen.ts";
 import { duration, oneLine, reusedText, type Screen, stateText } from "./render/text.ts";
 import { printResult, saveResult } from "./saveBytes.ts";
 
@@ -16,30 +18,70 @@ const pollMs = (watchedMs: number): number => (watchedMs < 10_000 ? 200 : 1_000)
 /** Consecutive polls that storage may refuse as busy. */
 const busyMax = 10;
 
+/** What the demo has on its screen beside the run. */
+export interface WatchMore {
+  readonly about: string;
+  readonly address: string;
+  readonly everyMs: number;
+  readonly workers: (active: boolean) => readonly WorkerFact[];
+  readonly notes: readonly Note[];
+  /** Called with what each poll saw. */
+  readonly onPoll: (view: RunView, leader: LeaderView) => Promise<void>;
+  /** Rejects once storage is gone, for which a client would retry for a long time. */
+  readonly broken: Promise<never>;
+}
+
+/** Longest time between two reads of the leader record and of the workers' signs, for the screen. */
+const aroundMs = 1_000;
+
 /**
- * Shows a run's progress until it has ended, or Ctrl-C, and returns its last view. The run itself does not depend on
- * it. Notes whenever local instances go down or the run begins to wait for other code.
+ * Shows a run until it has ended, or Ctrl-C, and returns its last view: on a terminal its screen, elsewhere lines of its
+ * progress. The run itself does not depend on it. Notes whenever local instances go down or the run begins to wait for
+ * other code.
  */
-export async function watchRun(session: Session, client: Client, run: string, screen: Screen) {
-  const { cli } = session;
-  const live = liveLine(screen, cli.clock);
-  const startMs = cli.clock.monotonicMs();
+export async function watchRun(
+  session: Session,
+  client: Client,
+  run: string,
+  screen: Screen,
+  more?: WatchMore,
+): Promise<RunView> {
+  const { clock, signal } = session.cli;
+  const live = liveLine(screen, clock);
+  const startMs = clock.monotonicMs();
+  const looksAround = screen.isTty || more !== undefined;
+  let around: { readonly atMs: number; readonly leader: LeaderView; readonly found: Workers } | undefined;
   let busy = 0;
   let down: string | undefined;
   let waiting: string | undefined;
   let isUntold = true;
   const note = async (line: string): Promise<void> => {
-    await live.end();
+    live.clear();
     await session.note(line);
+  };
+  /** Undefined while storage is busy. */
+  const poll = async (): Promise<RunView | undefined> => {
+    const nowMs = clock.monotonicMs();
+    const due = looksAround && (around === undefined || nowMs - around.atMs >= (more?.everyMs ?? aroundMs));
+    const noSigns: Workers = { workers: [], runs: [], unreadable: [] };
+    const signs = due && more === undefined ? workers(client) : noSigns;
+    const [view, seen, found] = await Promise.all([
+      status(client, run),
+      due ? leader(client, signal) : undefined,
+      signs,
+    ]);
+    if (seen !== undefined) around = { atMs: nowMs, leader: seen, found };
+    return view;
   };
   try {
     for (;;) {
-      const downNow = await session.instancesDown();
+      const downNow = more === undefined ? await session.instancesDown() : undefined;
       if (downNow !== down) await note(downNow ?? "all instances run again");
       down = downNow;
       // Then it is known why nobody leads.
       if (down !== undefined) isUntold = false;
-      const view = await status(client, run).catch((error: unknown) => {
+      const polled = more === undefined ? poll() : Promise.race([poll(), more.broken]);
+      const view = await polled.catch((error: unknown) => {
         if (error instanceof StorageError && error.kind === "busy" && busy < busyMax) return undefined;
         throw error;
       });
@@ -48,20 +90,46 @@ export async function watchRun(session: Session, client: Client, run: string, sc
         const waitsNow = view.otherCode === undefined ? undefined : refusedText(view.otherCode);
         if (waitsNow !== waiting && waitsNow !== undefined) await note(`waiting: ${waitsNow}`);
         waiting = waitsNow;
-        const key = `${view.word} ${view.paused} ${view.terms.length}`;
-        await live.show(progressLine(view, screen.columns - 1), key);
-        if (!view.active || view.word === "not-accepted" || cli.signal.aborted) return view;
-        if (isUntold && view.word === "waiting" && cli.clock.monotonicMs() - startMs >= untakenMs) {
+        if (more !== undefined && around !== undefined) await more.onPoll(view, around.leader);
+        const facts: RunFacts = {
+          view,
+          about: more?.about ?? view.calculation,
+          leader: around?.leader,
+          workers: more?.workers(view.active) ?? workerFacts(view, around?.found),
+          notes: more?.notes ?? [],
+          address: more?.address,
+        };
+        const text = screen.isTty
+          ? renderRun(facts, screen).join("\n")
+          : progressLine(view, screen.columns - 1);
+        await live.show(text, `${view.word} ${view.paused} ${view.terms.length}`);
+        if (!view.active || view.word === "not-accepted" || signal.aborted) return view;
+        if (isUntold && view.word === "waiting" && clock.monotonicMs() - startMs >= untakenMs) {
           isUntold = false;
-          await live.end();
+          live.clear();
           await noteNobodyLeads(session, client, run);
         }
       }
-      await cli.clock.sleep(pollMs(cli.clock.monotonicMs() - startMs), cli.signal);
+      await clock.sleep(more?.everyMs ?? pollMs(clock.monotonicMs() - startMs), signal);
     }
   } finally {
     await live.end();
   }
+}
+
+/** Who computes what of the run, by the signs of live processes. Work of less than a second leaves none. */
+function workerFacts({ uid, active }: RunView, found: Workers | undefined): readonly WorkerFact[] {
+  if (!active) return [];
+  return (found?.workers ?? []).flatMap(({ instance, state, computes, holds }) => {
+    const mine = computes.filter((one) => one.uid === uid);
+    if (state !== "live" || mine.length === 0) return [];
+    const works = mine.map(({ pack, work, forS }) => `${pack ?? work} for ${duration(Math.floor(forS))}`);
+    const waiting = holds.filter((one) => one.uid === uid).length;
+    const doing = `${mine[0]?.pack === undefined ? "" : mine.length === 1 ? "pack " : "packs "}${works.join(", ")}`;
+    return [
+      { name: instance, doing, style: "green", ...(waiting > 0 ? { done: `${waiting} waiting` } : {}) },
+    ];
+  });
 }
 
 /** The exit code of commands that wait for a run. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { beginsWork } from "../../src/cli/demo/tracker.ts";
+import { beginsWork } from "../../src/cli/demo/instanceTrack.ts";
 import type { RunView } from "../../src/client/runView.ts";
 import { addCalls, type CallCounts, calls, noCalls, subtractCalls } from "../../src/model/calls.ts";
 import { chainFile, serialChain } from "../support/chain.ts";

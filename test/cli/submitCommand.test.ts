@@ -210,8 +210,10 @@ describe("leasefold submit --wait", () => {
       terms: [{ term: 3, holder: "n", atMs: 0 }],
     });
     await world.advance(1_000);
-    expect(shown(err())).toBe(
-      "r1 submitted\ncomputing  ██████████░░░░░░░░░░  50 %  5/10 packs  2.00/s  term 3",
+    expect(shown(err())).toMatch(/^r1 submitted\nr1 {2}waiting {2}sum\n/);
+    expect(shown(err())).toContain("r1  computing  sum\n\n  ██████████████████████░");
+    expect(shown(err())).toMatch(
+      /50 % {2}5\/10 packs\n {2}2\.00\/s packs · 0:0\d · \$0\n\n {2}leader {3}nobody yet/,
     );
     await putResult(run, '{"sum":4950}');
     await putState(run, { phase: "complete", layout, packsDone: 10, finishedMs: client.clock.wallMs() });

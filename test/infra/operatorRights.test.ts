@@ -60,6 +60,7 @@ const lines: readonly Line[] = [
   { line: `sql --explain ${explained}`, least: "read", before: uploaded, files: true },
   { line: "runs", least: "read", before: computing },
   { line: "status r1", least: "read", before: computing },
+  { line: "watch r1", least: "read", before: finished },
   { line: "status r1 --map", least: "read", before: computing },
   { line: "status r1 --durations", least: "read", before: computing },
   { line: "status r1 --timeline", least: "read", before: computing },

@@ -80,6 +80,15 @@ interface Details {
   readonly timeline?: boolean;
 }
 
+/** `leasefold watch RUN`: the live screen of a run until it has ended. */
+export function addWatch(program: Command, session: Session): void {
+  program
+    .command("watch")
+    .description("show a run live until its end: progress, leader, what each worker computes")
+    .argument("<run>", "id of the run")
+    .action((run: string) => showStatus(session, run, { watch: true }));
+}
+
 /** `leasefold status RUN`: the state of a run; with --watch until it has ended. */
 export function addStatus(program: Command, session: Session): void {
   program
@@ -96,21 +105,27 @@ export function addStatus(program: Command, session: Session): void {
     .addOption(
       new Option("--timeline", "show who led the run and when instead").conflicts(others("timeline")),
     )
-    .action(async (run: string, { watch = false, ...details }: Details & { watch?: boolean }) => {
-      const { cli } = session;
-      const client = await session.client();
-      if (Object.values(details).includes(true)) return await tellDetails(session, client, run, details);
-      // With --json standard output holds only the answer.
-      const screen = session.json() ? cli.err : cli.out;
-      const view = watch ? await watchRun(session, client, run, screen) : await status(client, run);
-      if (watch) session.exitCode = exitCodeOfRun(view);
-      else await session.noteInstancesDown();
-      const { runs } = view.active ? await workers(client) : { runs: [] };
-      const computedBy = runs.find(({ uid }) => uid === view.uid);
-      const told = { ...view, ...(computedBy === undefined ? {} : { computedBy }) };
-      if (session.json()) return await session.printJson(told);
-      await cli.out.write(runDetails(cli.out, told));
-    });
+    .action((run: string, options: Details & { watch?: boolean }) => showStatus(session, run, options));
+}
+
+async function showStatus(
+  session: Session,
+  run: string,
+  { watch = false, ...details }: Details & { readonly watch?: boolean },
+): Promise<void> {
+  const { cli } = session;
+  const client = await session.client();
+  if (Object.values(details).includes(true)) return await tellDetails(session, client, run, details);
+  // With --json standard output holds only the answer.
+  const screen = session.json() ? cli.err : cli.out;
+  const view = watch ? await watchRun(session, client, run, screen) : await status(client, run);
+  if (watch) session.exitCode = exitCodeOfRun(view);
+  else await session.noteInstancesDown();
+  const { runs } = view.active ? await workers(client) : { runs: [] };
+  const computedBy = runs.find(({ uid }) => uid === view.uid);
+  const told = { ...view, ...(computedBy === undefined ? {} : { computedBy }) };
+  if (session.json()) return await session.printJson(told);
+  await cli.out.write(runDetails(cli.out, told));
 }
 
 const others = (one: keyof Details): string[] =>

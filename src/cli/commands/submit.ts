@@ -124,7 +124,7 @@ async function tell(session: Session, submitted: Submitted): Promise<void> {
   if (session.json()) return await session.printJson(submitted);
   await session.print(`${submitted.run}${submitted.created ? "" : " was submitted before"}`);
   if (session.cli.out.isTty) {
-    await session.note(paint(session.cli.err, "dim", `follow it: leasefold status ${submitted.run} --watch`));
+    await session.note(paint(session.cli.err, "dim", `follow it: leasefold watch ${submitted.run}`));
   }
   await session.noteInstancesDown();
   // A script continues without a pause; a person wants to know that nothing happens.

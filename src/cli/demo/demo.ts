@@ -3,9 +3,8 @@ import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
-import { leader } from "../../client/leader.ts";
+import type { LeaderView } from "../../client/leader.ts";
 import { findManifest } from "../../client/result.ts";
-import { status } from "../../client/status.ts";
 import { submit } from "../../client/submit.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import { instanceName, threadsPerInstance } from "../../local/instanceEnv.ts";
@@ -15,21 +14,25 @@ import { StorageError } from "../../model/errors.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
 import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
+import { shareOf } from "../render/progress.ts";
+import { clockText, type Note } from "../render/runScreen.ts";
 import { count, countOf, duration, stateText } from "../render/text.ts";
 import { type ServedUi, serveUi } from "../ui/serveUi.ts";
 import { portsOf } from "../ui/ui.ts";
+import { watchRun } from "../watchRun.ts";
 import { chooseValue, measureSpeeds } from "./calibrate.ts";
-import { type KillStage, killAndRestart, noKillYet } from "./kill.ts";
+import { instanceTrack } from "./instanceTrack.ts";
+import { killAndRestart, noKillYet, type Tell } from "./kill.ts";
 import { type DemoReport, demoReport, reportLines, saveDemoResult } from "./report.ts";
-import { type DemoOutput, demoOutput } from "./screen.ts";
-import { makeTracker } from "./tracker.ts";
 
 /** So many fit on a screen of 24 lines. */
 const instancesMax = 8;
 /** The maximum of `primes`. */
 const toMax = 1e14;
+const pollMs = 250;
+const cores = availableParallelism();
 
-/** `leasefold demo`: a run on instances on this machine, with its leader killed on the way. */
+/** `leasefold demo`: `up`, `submit`, and the live screen of the run, with its leader killed on the way. */
 export function addDemo(program: Command, session: Session): void {
   program
     .command("demo")
@@ -70,23 +73,21 @@ interface DemoOptions {
   readonly out: string;
 }
 
-const cores = availableParallelism();
-
-interface Stage extends KillStage {
+interface Stage {
   readonly session: Session;
   readonly options: DemoOptions;
   readonly client: Client;
-  readonly output: DemoOutput;
+  readonly embedded: Embedded;
+  readonly tracks: ReadonlyMap<string, ReturnType<typeof instanceTrack>>;
+  readonly address: string;
   readonly startedMs: number;
+  readonly notes: readonly Note[];
+  readonly tell: Tell;
 }
 
-const pollMs = 250;
-/** Consecutive polls that storage may refuse as busy. */
-const busyMax = 40;
-
 /**
- * The whole demo on its screen: starts storage and instances, counts, kills, saves the result and stops everything.
- * Undefined after Ctrl-C or a failed run. No process is left in any case.
+ * Starts storage and instances, counts, kills, saves the result and stops everything. Undefined after Ctrl-C or a failed
+ * run. No process is left in any case.
  */
 async function runDemo(session: Session, options: DemoOptions): Promise<DemoReport | undefined> {
   const { cli } = session;
@@ -95,25 +96,28 @@ async function runDemo(session: Session, options: DemoOptions): Promise<DemoRepo
   // Other commands go on finding the instances of a running `up`, and not those of the demo.
   const localFile = await localFilePath(cli.env, cli.folder);
   const stateFile = (await readLocalFile(localFile)).kind === "found" ? undefined : localFile;
-  const screen = session.json() ? { ...cli.err, isTty: false } : cli.out;
-  const now = () => cli.clock.monotonicMs();
-  const startedMs = now();
-  const tracker = makeTracker({
-    names: Array.from({ length: instances }, (_, index) => instanceName(index)),
-    ...{ cores, threads: threadsPerInstance(cores, instances), startedMs },
-  });
-  const note: KillStage["note"] = (text, mood = "plain") => output.note(tracker.note(text, mood, now()));
-  const output = demoOutput(screen, () => tracker.view(now()));
-  cli.signal.addEventListener("abort", () => tracker.enter("stopping"));
+  const startedMs = cli.clock.monotonicMs();
+  const screen = screenOf(session);
+  const notes: Note[] = [];
+  const tell: Tell = (text, style) => {
+    const atMs = cli.clock.monotonicMs() - startedMs;
+    notes.push({ atMs, text, ...(style === undefined ? {} : { style }) });
+    if (!screen.isTty) void screen.write(`${clockText(atMs)}  ${text}\n`);
+  };
+  const threads = threadsPerInstance(cores, instances);
+  const names = Array.from({ length: instances }, (_, index) => instanceName(index));
+  const tracks = new Map(names.map((name) => [name, instanceTrack(name, threads)]));
   let embedded: Embedded | undefined;
   let ui: ServedUi | undefined;
   try {
-    tracker.enter("starting Azurite and the instances");
-    const onEvent: Parameters<typeof startEmbedded>[0]["onEvent"] = (event) => tracker.onEvent(event, now());
+    if (screen.isTty) await screen.write("starting Azurite and the instances …\n");
+    const onEvent: Parameters<typeof startEmbedded>[0]["onEvent"] = (event) =>
+      tracks.get(event.instance)?.onEvent(event);
     embedded = await startEmbedded({ instances, stateFile, stopGraceMs: 3_000, onEvent });
-    const what = `Azurite and ${countOf(instances, "instance")}`;
     const hint = stateFile === undefined ? "" : " (inspect: leasefold show)";
-    note(`${what} started in ${duration(embedded.startMs / 1_000)}${hint}`);
+    tell(
+      `Azurite and ${countOf(instances, "instance")} started in ${duration(embedded.startMs / 1_000)}${hint}`,
+    );
     const client = await cli.connect({ connection: embedded.connectionString });
     // Served by this process: an instance that serves it may be the leader that is killed.
     ui = await serveUi({
@@ -121,92 +125,75 @@ async function runDemo(session: Session, options: DemoOptions): Promise<DemoRepo
       port: { number: 0, wish: true },
       log: { warn: () => undefined, error: () => undefined },
     });
-    tracker.serves(ui.address);
     // Alone on its line, so that no screen cuts it.
-    if (!screen.isTty) output.note({ atMs: now() - startedMs, text: ui.address, mood: "plain" });
-    const stage = { session, options, tracker, embedded, client, output };
-    return await countPrimes({ ...stage, startedMs, now, note });
+    if (!screen.isTty) tell(ui.address);
+    const { address } = ui;
+    return await countPrimes({ session, options, client, embedded, tracks, address, startedMs, notes, tell });
   } finally {
-    await output.end();
     if (cli.signal.aborted) await session.note("stopping, nothing is left behind …");
     await ui?.stop();
     await embedded?.stop();
   }
 }
 
-async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
-  const { session, options, tracker, client } = stage;
-  const to = options.to ?? (await chooseTo(stage));
-  if (to === undefined || session.cli.signal.aborted) return undefined;
-  tracker.enter("planning");
-  const { run } = await submit(client, { calculation: "primes", params: { to } });
-  tracker.submitted(to);
+const screenOf = (session: Session) =>
+  session.json() ? { ...session.cli.err, isTty: false } : session.cli.out;
 
-  const watched = await untilEnded(stage, run);
-  if (watched === undefined) return undefined;
-  const { view, kill } = watched;
+async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
+  const { session, options, client, tracks, address, notes, tell, embedded } = stage;
+  const { clock, signal } = session.cli;
+  const to = options.to ?? (await chooseTo(stage));
+  if (to === undefined || signal.aborted) return undefined;
+  const { run } = await submit(client, { calculation: "primes", params: { to } });
+  const broken = embedded.broken.then((why) => {
+    throw new StorageError("refused", "", undefined, why);
+  });
+  broken.catch(() => undefined);
+  let kill = noKillYet;
+  let leads: { readonly name: string; readonly term: number } | undefined;
+  const see = (leader: LeaderView): void => {
+    if (leader.kind !== "leading" || leader.term === leads?.term) return;
+    leads = { name: leader.holder, term: leader.term };
+    // The takeover after the kill is noted with its time.
+    if (kill.killed === undefined || kill.takeover !== undefined)
+      tell(`${leads.name} won the lease and leads in term ${leads.term}`);
+  };
+  const view = await watchRun(session, client, run, screenOf(session), {
+    about: `primes up to ${count(to)}, ${countOf(cores, "core")}`,
+    everyMs: pollMs,
+    workers: (active) => [...tracks].map(([name, track]) => track.fact(active && name === leads?.name)),
+    async onPoll(now, leader) {
+      see(leader);
+      if (!options.kill || !now.active) return;
+      const facts = {
+        nowMs: clock.monotonicMs(),
+        share: now.packs === undefined ? 0 : shareOf(now),
+        leader: leads,
+      };
+      kill = await killAndRestart(embedded.instances, facts, kill, tell);
+    },
+    ...{ address, notes, broken },
+  });
+  if (view.active) return undefined;
   if (view.phase !== "complete") {
-    await stage.output.end();
     await session.note(`the run is ${stateText(view)}: ${view.error?.message ?? "no reason given"}`);
     session.exitCode = failed;
     return undefined;
   }
-  if (options.kill && kill.killed === undefined) stage.note("the run ended before a leader could be killed");
+  if (options.kill && kill.killed === undefined) tell("the run ended before a leader could be killed");
   const saved = await saveDemoResult(session.cli, client, await findManifest(client, run), options.out);
-  const { primes, manifestFile } = saved;
-  const times = {
-    startUpS: stage.embedded.startMs / 1_000,
-    totalS: (stage.now() - stage.startedMs) / 1_000,
-  };
-  return demoReport({ to, primes, file: options.out, manifestFile }, times, watched, tracker.hostCalls());
+  const totalS = (clock.monotonicMs() - stage.startedMs) / 1_000;
+  const times = { startUpS: embedded.startMs / 1_000, totalS };
+  return demoReport({ to, file: options.out, ...saved }, times, { view, kill });
 }
 
 /** A value that keeps this machine busy for about half a minute; undefined after Ctrl-C. */
-async function chooseTo({ session, options, tracker, note }: Stage): Promise<number | undefined> {
+async function chooseTo({ session, options, tell }: Stage): Promise<number | undefined> {
   const { clock, signal } = session.cli;
-  tracker.enter("measuring how fast this machine counts");
   const threads = options.instances * threadsPerInstance(cores, options.instances);
   const speeds = await measureSpeeds(clock, signal);
   if (signal.aborted) return undefined;
   const { to, seconds } = chooseValue(speeds, Math.min(cores, threads));
-  note(`${count(to)} should take about ${duration(seconds)} here`);
+  tell(`${count(to)} should take about ${duration(seconds)} here`);
   return to;
-}
-
-/** Polls the run until it has ended, and kills on the way. Undefined after Ctrl-C. */
-async function untilEnded(stage: Stage, run: string) {
-  const { session, options, tracker, client, now, note } = stage;
-  const { clock, signal } = session.cli;
-  let kill = noKillYet;
-  let busy = 0;
-  let isBroken = false;
-  // A client would retry for a long time if storage is gone.
-  const broken = stage.embedded.broken.then((why) => {
-    isBroken = true;
-    throw new StorageError("busy", "", undefined, why);
-  });
-  broken.catch(() => undefined);
-  while (!signal.aborted) {
-    try {
-      const polled = Promise.all([status(client, run), leader(client)]);
-      const [view, seen] = await Promise.race([polled, broken]);
-      busy = 0;
-      const before = tracker.leader();
-      tracker.seeLeader(seen, now());
-      const leads = tracker.leader();
-      // The takeover after the kill is noted with its time.
-      const isTakeover = kill.killed !== undefined && kill.takeover === undefined;
-      if (leads !== undefined && leads.term !== before?.term && !isTakeover)
-        note(`${leads.name} won the lease and leads in term ${leads.term}`);
-      tracker.seeRun(view, now());
-      if (!view.active) return { view, kill };
-    } catch (error) {
-      busy += 1;
-      const isBusy = error instanceof StorageError && error.kind === "busy" && !isBroken;
-      if (!isBusy || busy > busyMax) throw error;
-    }
-    if (options.kill) kill = await killAndRestart(stage, kill);
-    await clock.sleep(pollMs, signal);
-  }
-  return undefined;
 }

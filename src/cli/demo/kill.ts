@@ -1,17 +1,10 @@
 import type { Embedded } from "../../local/embedded.ts";
-import { duration } from "../render/text.ts";
-import type { Note } from "./screen.ts";
-import type { Tracker } from "./tracker.ts";
+import { duration, type Style } from "../render/text.ts";
 
 /** When the demo killed the leader, who took over, and whether the killed instance was restarted. */
 export interface KillState {
   readonly killed?: LeaderTerm & { readonly atMs: number };
-  readonly takeover?: {
-    readonly by: string;
-    readonly term: number;
-    readonly afterMs: number;
-    readonly atMs: number;
-  };
+  readonly takeover?: LeaderTerm & { readonly afterMs: number; readonly atMs: number };
   readonly restarted: boolean;
 }
 
@@ -24,6 +17,7 @@ export interface KillFacts {
   readonly nowMs: number;
   /** Share of the packs that are done, 0 to 1. */
   readonly share: number;
+  /** As the record says it, which of a killed leader is true until another takes over. */
   readonly leader: LeaderTerm | undefined;
   readonly instances: number;
 }
@@ -46,7 +40,7 @@ export function nextStep(
     return { step: "kill", state: { ...state, killed: { ...leader, atMs: nowMs } } };
   }
   if (takeover === undefined && leader !== undefined && leader.term > killed.term) {
-    const taken = { by: leader.name, term: leader.term, afterMs: nowMs - killed.atMs, atMs: nowMs };
+    const taken = { ...leader, afterMs: nowMs - killed.atMs, atMs: nowMs };
     return { step: "taken-over", state: { ...state, takeover: taken } };
   }
   const waitMs = instances === 1 || takeover !== undefined ? restartAfterMs : noTakeoverMs;
@@ -54,36 +48,31 @@ export function nextStep(
   return { step: "restart", state: { ...state, restarted: true } };
 }
 
-export interface KillStage {
-  readonly tracker: Tracker;
-  readonly embedded: Embedded;
-  readonly now: () => number;
-  readonly note: (text: string, mood?: Note["mood"]) => void;
-}
+export type Tell = (text: string, style?: Style) => void;
 
 /** Kills the leader, notes the takeover, or restarts the killed instance, whichever is due. */
-export async function killAndRestart(stage: KillStage, before: KillState): Promise<KillState> {
-  const { tracker, now, note } = stage;
-  const all = stage.embedded.instances.instances;
-  const facts = { nowMs: now(), share: tracker.share(), leader: tracker.leader(), instances: all.length };
-  const { step, state } = nextStep(before, facts);
+export async function killAndRestart(
+  { instances }: Embedded["instances"],
+  facts: Omit<KillFacts, "instances">,
+  before: KillState,
+  tell: Tell,
+): Promise<KillState> {
+  const { step, state } = nextStep(before, { ...facts, instances: instances.length });
   const { killed, takeover } = state;
-  if (step === undefined || killed === undefined) return state;
-  const { name, term } = killed;
-  const victim = all.find((one) => one.name === name);
+  const victim = instances.find((one) => one.name === killed?.name);
   if (step === "kill") {
-    note(`SIGKILL to ${name}, the leader of term ${term}`, "bad");
+    tell(`SIGKILL to ${killed?.name}, the leader of term ${killed?.term}`, "red");
     await victim?.kill();
   }
   if (step === "taken-over" && takeover !== undefined) {
     const after = `${duration(takeover.afterMs / 1_000)} without a leader`;
-    note(`${takeover.by} took over in term ${takeover.term}, after ${after}`, "good");
+    tell(`${takeover.name} took over in term ${takeover.term}, after ${after}`, "green");
   }
   if (step === "restart") {
-    note(`${name} is restarted`);
+    tell(`${killed?.name} is restarted`);
     victim?.restart().then(
-      () => note(`${name} is back`, "good"),
-      () => note(`${name} did not restart`, "bad"),
+      () => tell(`${killed?.name} is back`, "green"),
+      () => tell(`${killed?.name} did not restart`, "red"),
     );
   }
   return state;

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Client } from "../../client/client.ts";
 import type { RunView } from "../../client/runView.ts";
-import { type CallCounts, dollarsOf, totalCalls } from "../../model/calls.ts";
+import { dollarsOf, totalCalls } from "../../model/calls.ts";
 import type { Manifest } from "../../model/run.ts";
 import type { Cli } from "../cli.ts";
 import { classesText, factLines, ledBy } from "../render/runDetails.ts";
@@ -25,7 +25,6 @@ export function demoReport(
   },
   times: { readonly startUpS: number; readonly totalS: number },
   { view, kill: { killed, takeover } }: { readonly view: RunView; readonly kill: KillState },
-  hostCalls: CallCounts,
 ) {
   const published = publishedCounts.get(found.to);
   return {
@@ -34,19 +33,17 @@ export function demoReport(
     ...{ startUpS: times.startUpS, runS: view.elapsedS, totalS: times.totalS },
     ...(killed === undefined || takeover === undefined
       ? {}
-      : { takeover: { from: killed.name, to: takeover.by, seconds: takeover.afterMs / 1_000 } }),
+      : { takeover: { from: killed.name, to: takeover.name, seconds: takeover.afterMs / 1_000 } }),
     terms: view.terms.map(({ term, holder }) => ({ term, holder })),
     ...{ packs: view.packs?.total ?? 0, sentAgain: view.packs?.again ?? 0 },
     /** Of leaders and workers. */
     ...{ calls: view.calls, dollars: dollarsOf(view.calls) },
-    /** Of the Functions host itself: polls of its queues, and renewals of messages. */
-    ...{ hostCalls, hostDollars: dollarsOf(hostCalls) },
   };
 }
 
 /** For people, within 80 columns. */
 export function reportLines(report: DemoReport, screen: Pick<Screen, "color">): readonly string[] {
-  const { runS, totalS, startUpS, takeover, calls, hostCalls } = report;
+  const { runS, totalS, startUpS, takeover, calls } = report;
   const times = `${duration(runS)} for the run, ${duration(totalS)} in all, start-up ${duration(startUpS)}`;
   const facts: readonly (readonly [string, string])[] = [
     ["file", `${report.file}, with ${report.manifestFile} beside it`],
@@ -56,10 +53,8 @@ export function reportLines(report: DemoReport, screen: Pick<Screen, "color">): 
       ? []
       : [["takeover", `${takeover.to} for ${takeover.from} after ${duration(takeover.seconds)}`] as const]),
     ["packs", `${count(report.packs)}, ${count(report.sentAgain)} resent`],
-    ["calls", `${totalText(calls, report.dollars)} at list price`],
+    ["calls", `${count(totalCalls(calls))} storage calls, about ${dollars(report.dollars)} at list price`],
     ["", classesText(calls, " · ")],
-    ["host", `${totalText(hostCalls, report.hostDollars)} for its own polling`],
-    ["", classesText(hostCalls, " · ")],
   ];
   return ["", verdict(report, screen), "", ...factLines(screen, facts, 10)];
 }
@@ -71,9 +66,6 @@ function verdict({ primes, to, published, correct }: DemoReport, screen: Pick<Sc
     ? `  ${paint(screen, "green", `✓ ${found}`)}, as published`
     : `  ${paint(screen, "red", `✗ ${found}`)}, but published are ${count(published)}`;
 }
-
-const totalText = (calls: CallCounts, cost: number): string =>
-  `${count(totalCalls(calls))} storage calls, about ${dollars(cost)}`;
 
 /** Downloads the result, checked against the manifest's hash, and writes the manifest beside it. */
 export async function saveDemoResult(cli: Cli, client: Client, manifest: Manifest, out: string) {

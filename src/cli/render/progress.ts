@@ -76,6 +76,13 @@ export function liveLine(screen: Screen, clock: Clock) {
       } else await screen.write(`${text}\n`);
       shown = { key, text, atMs: nowMs };
     },
+    /** Takes the lines away, for others to stand there. */
+    clear: (): void => {
+      if (screen.isTty && shown !== undefined)
+        screen.draw(above === 0 ? "\r\u001b[2K" : `\u001b[${above}F\u001b[J`);
+      shown = undefined;
+      above = 0;
+    },
     end: async (): Promise<void> => {
       if (screen.isTty && shown !== undefined) await screen.write("\n");
       shown = undefined;

@@ -27,7 +27,6 @@ export function submitCurl(calculation: string, params: unknown, apiUrl: string)
   ].join(" ");
 }
 
-export const statusCommand = ({ run }: Pick<RunView, "run">): string =>
-  `leasefold status ${shellWord(run)} --watch`;
+export const watchCommand = ({ run }: Pick<RunView, "run">): string => `leasefold watch ${shellWord(run)}`;
 
 export const resultCommand = ({ run }: Pick<RunView, "run">): string => `leasefold result ${shellWord(run)}`;

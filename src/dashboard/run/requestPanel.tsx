@@ -3,7 +3,7 @@ import type { RunView } from "../../client/runView.ts";
 import { CopyButton } from "../parts/copyButton.tsx";
 import { Panel } from "../parts/parts.tsx";
 import { hashOf } from "../route.ts";
-import { resultCommand, statusCommand, submitCommand, submitCurl } from "./commands.ts";
+import { resultCommand, submitCommand, submitCurl, watchCommand } from "./commands.ts";
 import { RequestFacts } from "./requestFacts.tsx";
 
 /** What was asked for, and how to ask for it again: on this page, in a terminal or over HTTP. */
@@ -25,7 +25,7 @@ export function RequestPanel(of: { readonly view: RunView; readonly readOnly: bo
           label="Copy as curl"
           what="the curl command"
         />
-        <CopyButton text={statusCommand(view)} label="Copy status command" what="the status command" />
+        <CopyButton text={watchCommand(view)} label="Copy watch command" what="the watch command" />
         {view.result === undefined ? null : (
           <CopyButton text={resultCommand(view)} label="Copy result command" what="the result command" />
         )}
