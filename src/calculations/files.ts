@@ -44,9 +44,15 @@ export interface FileAccess {
   ): Promise<{ readonly files: readonly FileFact[]; readonly cursor?: string | undefined }>;
   /**
    * Reads exactly the bytes `[from, to)` of the file into memory that the caller owns. An empty range is read only of an
-   * empty file, to check that it still exists.
+   * empty file, to check that it still exists. `spare` is as many bytes that the caller needs no more: they may be read there.
    */
-  read(file: FileFact, from: number, to: number, signal?: AbortSignal): Promise<Uint8Array>;
+  read(
+    file: FileFact,
+    from: number,
+    to: number,
+    signal?: AbortSignal,
+    spare?: ArrayBuffer,
+  ): Promise<Uint8Array>;
 }
 
 /** Bytes of one read. A large file takes few calls, and each open file has two pieces in memory. */
@@ -55,6 +61,10 @@ const pieceBytes = 8 * 1024 * 1024;
 /** Pieces that `filesOver` gave, whose memory is the reader's. */
 const ownPieces = new WeakSet<Uint8Array>();
 
+/** Memory of released pieces of full size, for the next ones: the system clears new pages, which takes longer than reading. */
+let spares: ArrayBuffer[] = [];
+const sparesMax = 2;
+
 /**
  * Frees the memory of a piece that its reader needs no more, with all views of it; does nothing for other bytes. Else V8
  * learns only from a collection of the whole heap that the piece is not used, and begins one for every few pieces.
@@ -62,7 +72,15 @@ const ownPieces = new WeakSet<Uint8Array>();
 export function releasePiece(piece: Uint8Array): void {
   const { buffer } = piece;
   if (!ownPieces.delete(piece) || !(buffer instanceof ArrayBuffer)) return;
-  if (piece.length === buffer.byteLength) buffer.transfer(0);
+  if (piece.length !== buffer.byteLength) return;
+  if (piece.length === pieceBytes && spares.length < sparesMax) spares.push(buffer.transfer());
+  else buffer.transfer(0);
+}
+
+/** Frees what `releasePiece` keeps in this thread. */
+export function releaseSpares(): void {
+  for (const spare of spares) spare.transfer(0);
+  spares = [];
 }
 
 /** Reads one piece ahead, so that a calculation works while the next piece arrives. */
@@ -84,7 +102,9 @@ export const filesOver = (access: FileAccess): Files => ({
     const end = Math.min(to, file.bytes);
     const pieceFrom = (at: number): Promise<Uint8Array> | undefined => {
       if (at >= end) return undefined;
-      const piece = access.read(file, at, Math.min(end, at + pieceBytes));
+      const next = Math.min(end, at + pieceBytes);
+      const spare = next - at === pieceBytes ? spares.pop() : undefined;
+      const piece = access.read(file, at, next, undefined, spare);
       // A reader that stops early never awaits this piece.
       piece.catch(() => {});
       return piece;

@@ -50,7 +50,7 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
     return { files, cursor: named ? undefined : page.cursor };
   },
 
-  async read(file, from, to, signal) {
+  async read(file, from, to, signal, spare) {
     const { container, name } = locationOf(file.path);
     // A range of no bytes cannot be asked for, and only an empty blob has one.
     const range = { ...(to > from ? { offset: from, count: to - from } : {}), signal, transient: true };
@@ -67,7 +67,8 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
       if (found.kind === "conflict")
         throw new CalculationError("file-changed", `${file.path} was changed after the run was planned`);
       // Not zeroed before, since `filled` writes every byte or throws.
-      return filled(new Uint8Array(Buffer.allocUnsafeSlow(to - from).buffer), found.body, file.path);
+      const memory = spare ?? Buffer.allocUnsafeSlow(to - from).buffer;
+      return filled(new Uint8Array(memory), found.body, file.path);
     });
   },
 });

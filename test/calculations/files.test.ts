@@ -5,6 +5,7 @@ import {
   filesOver,
   noFiles,
   releasePiece,
+  releaseSpares,
 } from "../../src/calculations/files.ts";
 import { CalculationError } from "../../src/model/errors.ts";
 
@@ -78,6 +79,36 @@ describe("files", () => {
     const own = new Uint8Array(5);
     releasePiece(own);
     expect(own.length).toBe(5);
+  });
+
+  test("the memory of released pieces of full size serves the next ones, until it is freed", async () => {
+    releaseSpares();
+    const given: (number | undefined)[] = [];
+    const files = filesOver({
+      list: async () => ({ files: [] }),
+      async read(_, from, to, _signal, spare) {
+        given.push(spare?.byteLength);
+        return new Uint8Array(spare ?? new ArrayBuffer(to - from)).fill(from / (8 * mb));
+      },
+    });
+    const seen: number[] = [];
+    const readAll = async () => {
+      for await (const piece of files.read(factOf(33 * mb))) {
+        seen.push(piece[0] ?? -1, piece.at(-1) ?? -1);
+        releasePiece(piece);
+        expect(piece.length).toBe(0);
+      }
+    };
+    await readAll();
+    // One piece is read ahead, and the last one is short.
+    expect(given.splice(0)).toEqual([undefined, undefined, 8 * mb, 8 * mb, undefined]);
+    expect(seen).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
+    await readAll();
+    expect(given.splice(0)).toEqual([8 * mb, 8 * mb, 8 * mb, 8 * mb, undefined]);
+    releaseSpares();
+    await readAll();
+    expect(given.slice(0, 2)).toEqual([undefined, undefined]);
+    releaseSpares();
   });
 
   test.each([

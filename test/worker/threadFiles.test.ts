@@ -1,8 +1,10 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { MessageChannel } from "node:worker_threads";
 import { afterAll, describe, expect, test } from "vitest";
 import { type FileAccess, type FileFact, noAccess } from "../../src/calculations/files.ts";
+import { inventory } from "../../src/calculations/inventory.ts";
 import { parseParams } from "../../src/calculations/params.ts";
 import { sql } from "../../src/calculations/sql.ts";
 import { CalculationError, type LeasefoldError } from "../../src/model/errors.ts";
@@ -27,6 +29,8 @@ const access: FileAccess = {
 };
 const pool = threadPool({ threads: 1, memoryMb: 128, files: [readingFile], access, onIdleCrash });
 afterAll(() => pool.stop());
+
+const mb = 1024 * 1024;
 
 const facts = (count: number, bytes = 10): FileFact[] =>
   Array.from({ length: count }, (_, index) => ({ path: `c/${index}`, bytes, etag: "1" }));
@@ -77,7 +81,6 @@ describe("a thread that reads files", () => {
     expect(await computed("one", [[files[5] as FileFact]])).toEqual({ "c/5": 9 * 1024 * 1024 });
   });
 
-  const mb = 1024 * 1024;
   test.each([
     ["small files", 1_000, 32],
     ["files of 1 MB", mb, 32],
@@ -180,6 +183,29 @@ describe("a thread that reads files", () => {
     expect(await computed("one", [facts(1, bytes)])).toEqual({ "c/0": bytes });
     expect((most - before) / 2 ** 20).toBeLessThan(200);
   });
+});
+
+test("a task reads into memory that it has released, which no other task gets", async () => {
+  const given: (number | undefined)[] = [];
+  const [file] = facts(1, 33 * mb);
+  current = accessTo([], async (_file, from, to, _signal, spare) => {
+    given.push(spare?.byteLength);
+    return new Uint8Array(spare ?? new ArrayBuffer(to - from)).fill(from / (8 * mb));
+  });
+  const expected = createHash("sha256");
+  for (const index of [0, 1, 2, 3]) expected.update(Buffer.alloc(8 * mb, index));
+  const sha256 = expected.update(Buffer.alloc(mb, 4)).digest("hex");
+  for (let time = 0; time < 2; time += 1) {
+    const { bytes } = await pool.compute(
+      {
+        ...{ calculation: "inventory", params: parseParams(inventory, { source: "c/" }) },
+        ...{ from: 0, to: 1, count: 1, inputs: [[file]] },
+      },
+      task,
+    );
+    expect(Buffer.from(bytes).toString()).toContain(sha256);
+    expect(given.splice(0)).toEqual([undefined, undefined, 8 * mb, 8 * mb, undefined]);
+  }
 });
 
 describe("a plan of sql in a thread", () => {

@@ -34,7 +34,8 @@ export function taskFiles(
       signal.throwIfAborted();
       if (question.say === "list")
         return { say: "listed", page: await access.list(question.source, question.cursor, signal) };
-      const bytes = await access.read(question.file, question.from, question.to, signal);
+      const { file, from, to, spare } = question;
+      const bytes = await access.read(file, from, to, signal, spare);
       // The memory moves to the thread, so it must hold these bytes and nothing else.
       return {
         say: "bytes",

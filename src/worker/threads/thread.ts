@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { threadId, workerData } from "node:worker_threads";
 import { withinAttempt } from "../../calculations/attempt.ts";
 import type { AttemptTime } from "../../calculations/contract.ts";
-import { type Files, filesOver } from "../../calculations/files.ts";
+import { type Files, filesOver, releaseSpares } from "../../calculations/files.ts";
 import { placeOf, userFrames } from "../../calculations/placeOf.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../calculations/runJob.ts";
@@ -55,6 +55,7 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
       stack: stackOf(error)?.slice(0, limits.errorCharactersMax),
     };
   } finally {
+    releaseSpares();
     port.close();
   }
 }

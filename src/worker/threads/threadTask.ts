@@ -36,7 +36,13 @@ export type Question =
   | { readonly say: "taken"; readonly thread: number }
   | { readonly say: "inputs"; readonly inputs: readonly unknown[] }
   | { readonly say: "list"; readonly source: string; readonly cursor: string | undefined }
-  | { readonly say: "read"; readonly file: FileFact; readonly from: number; readonly to: number };
+  | {
+      readonly say: "read";
+      readonly file: FileFact;
+      readonly from: number;
+      readonly to: number;
+      readonly spare: ArrayBuffer | undefined;
+    };
 
 /** To the thread: go on, stop, the answer, or why there is none. */
 type ToThread = { readonly id: number } & Reply;
@@ -101,7 +107,7 @@ export function threadPort(port: MessagePort): {
 
   const post = (questions: readonly FromThread[]): void => {
     try {
-      port.postMessage(questions);
+      port.postMessage(questions, questions.flatMap(movedWith));
     } catch (error) {
       // One of them is of something that cannot be sent, such as a function: the others can.
       if (questions.length > 1) for (const question of questions) post([question]);
@@ -131,14 +137,17 @@ export function threadPort(port: MessagePort): {
       if (reply.say === "listed") return reply.page;
       throw refusal(reply);
     },
-    async read(file, from, to) {
-      const reply = await ask({ say: "read", file, from, to });
+    async read(file, from, to, _signal, spare) {
+      const reply = await ask({ say: "read", file, from, to, spare });
       if (reply.say === "bytes") return reply.bytes;
       throw refusal(reply);
     },
   };
   return { ask, access };
 }
+
+const movedWith = (question: Question): ArrayBuffer[] =>
+  question.say === "read" && question.spare !== undefined ? [question.spare] : [];
 
 const refusal = (reply: Reply): CalculationError =>
   reply.say === "failed"

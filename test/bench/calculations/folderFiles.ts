@@ -18,9 +18,9 @@ export function folderFiles(folder: string): Files {
       }));
       return { files: await Promise.all(files) };
     },
-    read: (file, from, to) =>
+    read: (file, from, to, _signal, spare) =>
       withFile(join(folder, nameOf(file.path)), async (handle) => {
-        const bytes = new Uint8Array(to - from);
+        const bytes = spare === undefined ? Buffer.allocUnsafeSlow(to - from) : new Uint8Array(spare);
         const { bytesRead } = await handle.read(bytes, 0, bytes.length, from);
         if (bytesRead < bytes.length) throw new Error(`${file.path} ends at ${from + bytesRead}`);
         return bytes;
