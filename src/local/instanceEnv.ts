@@ -46,6 +46,12 @@ export const threadsPerInstance = (cores: number, instances: number): number =>
 /** Not inherited from the shell, so that an embedded instance never works on a real account by accident. */
 const storageSettings = /^(AzureWebJobs)?(AzureWebJobsStorage|DataStorage)(__.*)?$/i;
 
+/**
+ * For DuckDB's allocator. By default it keeps freed memory for a second and in each thread that has run a statement, and a reader
+ * of JSON takes 40 MB: clearing new pages for each chunk may take as long as reading it.
+ */
+export const duckMemory = { DUCKDB_JE_MALLOC_CONF: "narenas:1,dirty_decay_ms:30000,muzzy_decay_ms:30000" };
+
 /** `given` overrides everything; the rest is what the Functions host would set. */
 export function instanceEnv(inherited: Env, name: string, connectionString: string, given: Env): Env {
   const kept = Object.entries(inherited).filter(([setting]) => !storageSettings.test(setting));
@@ -63,6 +69,7 @@ export function instanceEnv(inherited: Env, name: string, connectionString: stri
     // By default glibc keeps up to 64 MB freed at the ends of a dozen heaps. Thresholds that are too low release
     // the memory of each piece of a file, and the pages of the next one are cleared.
     ...{ MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "4194304", MALLOC_MMAP_THRESHOLD_: "33554432" },
+    ...duckMemory,
     ...given,
   };
 }

@@ -6,6 +6,7 @@ import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
 import { scaleBench } from "./scale.ts";
+import { sqlBench } from "./sql.ts";
 import { takeoverBench } from "./takeover.ts";
 import { takeoverFastBench } from "./takeoverFast.ts";
 import { timersBench } from "./timers.ts";
@@ -44,6 +45,7 @@ const benches: readonly Bench[] = [
   scaleBench,
   timersBench,
   calculationsBench,
+  sqlBench,
 ];
 
 const help = `npm run bench [-- NAME…] [--json] [--full | --quick]

@@ -9,7 +9,7 @@ import type { ReadOptions } from "./readOptions.ts";
 import { refuseOtherEncoding, takeBadLines } from "./rejects.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
-const { samplesMax } = sourceLimits;
+const { recordBytesMax, samplesMax } = sourceLimits;
 
 export type Column = readonly [name: string, type: string];
 
@@ -132,7 +132,9 @@ export async function headerOf(
   { delim, skip, encoding }: ReadOptions,
   session: Session,
 ): Promise<string[]> {
-  const more = `skip=${skip ?? 0}${encoding === undefined ? "" : `, encoding=${encoding}`}`;
+  // By itself DuckDB reads 32 MB for one line.
+  const bytes = `max_line_size=${recordBytesMax}, buffer_size=${2 * recordBytesMax}`;
+  const more = `skip=${skip ?? 0}${encoding === undefined ? "" : `, encoding=${encoding}`}, ${bytes}`;
   const line = `columns={'line': 'VARCHAR'}, delim=chr(1), quote='', escape='', header=false, ${more}`;
   const [row] = await session.rows(`from read_csv(${textLiteral(path)}, auto_detect=false, ${line}) limit 1`);
   const separator = delim?.slice(1, -1) || ",";

@@ -7,6 +7,7 @@ import { type Column, headerOf, type Reader } from "./findTypes.ts";
 import type { HiveColumn } from "./listSource.ts";
 import { endingOf, fetchFile, fetchRanges, type LocalFile, newPath } from "./localFile.ts";
 import { fetchParquet } from "./parquetFile.ts";
+import { sourceLimits } from "./sourceLimits.ts";
 
 /** A file of a chunk, or a part of it. */
 export interface ChunkFile {
@@ -128,6 +129,9 @@ const optionsText = (options: Reader["options"], without: readonly string[] = []
     .map(([name, value]) => `, ${name}=${value}`)
     .join("");
 
+/** DuckDB's own buffers of CSV have 32 MB: new memory takes as much CPU as parsing does. */
+const bufferBytes = 4 * sourceLimits.recordBytesMax;
+
 function csvRead(there: readonly Column[], from: number, { columns, options }: Reader) {
   const typed = there.map(([name, type]) => `${textLiteral(name)}: ${textLiteral(type)}`).join(", ");
   const names = new Set(there.map(([name]) => name));
@@ -137,7 +141,7 @@ function csvRead(there: readonly Column[], from: number, { columns, options }: R
   const start = from === 0 ? "" : ", header=false, skip=0";
   const more = optionsText(options, from === 0 ? [] : ["header", "skip"]);
   return (paths: string) =>
-    `select ${list.join(", ")} from read_csv(${paths}, auto_detect=false, store_rejects=true, columns={${typed}}${start}${more})`;
+    `select ${list.join(", ")} from read_csv(${paths}, auto_detect=false, store_rejects=true, buffer_size=${bufferBytes}, columns={${typed}}${start}${more})`;
 }
 
 /** The columns of a CSV file in its own order, by its header. Throws `CalculationError` if they are not those of the source. */

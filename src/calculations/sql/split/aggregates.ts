@@ -1,4 +1,4 @@
-import { rules } from "./rules.ts";
+import { distinctCount, rules } from "./rules.ts";
 import type { Steps } from "./steps.ts";
 import {
   columnTree,
@@ -46,6 +46,8 @@ export async function stepsOf(tree: Tree): Promise<Steps> {
   // Order and `distinct` change nothing for the least and greatest.
   const isPlain = tree["distinct"] !== true && orders.length === 0 && args.length <= usual;
   if (rule !== undefined && isPlain) return rule({ name, args, filter });
+  if (name === "count" && tree["distinct"] === true && args.length === 1 && children[0]?.["class"] !== "STAR")
+    return distinctCount(args[0] ?? "", filter);
   return carried(tree, children, orders, filter);
 }
 

@@ -1,5 +1,5 @@
 import { approximateCount, approximateQuantile, histogram } from "./sketches.ts";
-import type { Call, Rule, State } from "./steps.ts";
+import type { Call, Rule, State, Steps } from "./steps.ts";
 
 /** Aggregates whose state is their value, merged by themselves. */
 const itself: Rule = ({ name, args, filter }) => ({
@@ -50,6 +50,17 @@ const extreme =
     ],
     finish: ([state]) => `${state}.v`,
   });
+
+/** `count(distinct x)`: the values themselves, each once. */
+export const distinctCount = (x: string, filter: string): Steps => ({
+  states: [
+    {
+      map: `list(distinct ${x}) filter (where ${notNull([x], filter)})`,
+      reduce: (column) => `list_distinct(flatten(list(${column}) filter (where ${column} is not null)))`,
+    },
+  ],
+  finish: ([state]) => `coalesce(len(${state}), 0)`,
+});
 
 const notNull = (values: readonly string[], filter: string): string =>
   [

@@ -24,7 +24,7 @@ export interface CoreSteps {
   readonly map: Tree;
   /** Over the table `source`, the rows of `parts` that belong to this core. */
   reduce(source: string): Promise<string>;
-  /** Over the table `merged`, which `reduce` made. */
+  /** Over the table `merged`, which one `map` or `reduce` made. */
   finish(merged: string): Promise<Tree>;
 }
 

@@ -19,7 +19,7 @@ export interface SplitQuery {
   readonly map: string;
   /** Over `parts`, the rows of any number of neighboring partials in order; it gives rows of the same columns. */
   readonly reduce: string;
-  /** Over `parts`: the rows of the answer. */
+  /** Over `parts`, the rows of one partial: those of the answer. */
   readonly finish: string;
 }
 
@@ -58,15 +58,14 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
   });
   refuseTables(answer, tables);
   const reduces = await Promise.all(split.map(({ reduce }) => reduce(isOne ? "parts" : "own")));
-  const own = (index: number): string =>
-    isOne
-      ? `${reduces[index]}`
-      : `with own as (select * exclude (${tag}) from parts where ${tag} = ${index}) ${reduces[index]}`;
-  const ctes = merged.map((name, index) => `${name} as (${own(index)})`).join(", ");
+  const own = (index: number): string => `select * exclude (${tag}) from parts where ${tag} = ${index}`;
+  const reduced = (index: number): string =>
+    isOne ? `${reduces[index]}` : `with own as (${own(index)}) ${reduces[index]}`;
+  const ctes = merged.map((name, index) => `${name} as (${isOne ? "from parts" : own(index)})`).join(", ");
   const printed = await printQuery(answer);
   const steps = {
     map: tagged(await Promise.all(maps.map(printQuery))),
-    reduce: tagged(reduces.map((_reduce, index) => own(index))),
+    reduce: tagged(reduces.map((_reduce, index) => reduced(index))),
     finish: printed.startsWith("WITH ") ? `with ${ctes}, ${printed.slice(5)}` : `with ${ctes} ${printed}`,
   };
   await checkPrinted(steps.map, ["data", ...tables], columns);

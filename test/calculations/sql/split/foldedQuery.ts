@@ -33,10 +33,11 @@ export async function foldedAnswer(query: string, world: World): Promise<{ rows:
   return { rows: await foldSplit(split, world), split };
 }
 
+/** With `isOne` all rows are one chunk, so that nothing is merged. */
 export async function foldSplit(
   split: SplitQuery,
   { connection, chunks }: World,
-  reduces = true,
+  isOne = false,
 ): Promise<Rows> {
   let partials: string[] = [];
   let made = 0;
@@ -49,13 +50,13 @@ export async function foldSplit(
     await connection.run(`create or replace temp table parts as from ${first}`);
     for (const name of more) await connection.run(`insert into parts from ${name}`);
   };
-  for (let chunk = 0; chunk < chunks; chunk += 1) {
+  for (let chunk = 0; chunk < (isOne ? 1 : chunks); chunk += 1) {
     await connection.run(
-      `create or replace temp view data as select * exclude (chunk) from whole where chunk = ${chunk}`,
+      `create or replace temp view data as select * exclude (chunk) from whole where ${isOne} or chunk = ${chunk}`,
     );
     partials.push(await make(split.map));
   }
-  while (reduces && partials.length > 1) {
+  while (partials.length > 1) {
     const next: string[] = [];
     for (let at = 0; at < partials.length; at += 2) {
       const pair = partials.slice(at, at + 2);
