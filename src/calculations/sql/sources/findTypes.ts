@@ -37,7 +37,7 @@ export async function findReader(
     const format = fileFormat(file.path, kind);
     if (kind === "parquet") {
       paths.push(newPath(session));
-      await fetchFooter(file, undefined, paths.at(-1) ?? "", files);
+      await fetchFooter(file, paths.at(-1) ?? "", files);
       continue;
     }
     const isWhole = kind === "json" || /utf-?16/i.test(given["encoding"] ?? "");

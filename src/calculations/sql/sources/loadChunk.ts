@@ -6,7 +6,7 @@ import { fileFormat } from "./fileFormat.ts";
 import { type Column, headerOf, type Reader } from "./findTypes.ts";
 import type { HiveColumn } from "./listSource.ts";
 import { endingOf, fetchFile, fetchRanges, type LocalFile, newPath } from "./localFile.ts";
-import { fetchParquet } from "./parquetFile.ts";
+import { fetchParquet, rowNumber, rowsTest } from "./parquetFile.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 /** A file of a chunk, or a part of it. */
@@ -61,11 +61,20 @@ export async function loadChunk(
   if (more.length === 0) await session.run(`create or replace temp view data as ${first}`);
   else {
     // An aggregate reads the selects of UNION ALL in another order, and `last` fails over them (DuckDB 1.5.5).
-    await session.run(`create temp table "all of data" as ${first}`);
-    for (const select of more) await session.run(`insert into "all of data" ${select}`);
+    const list = neededList(columns, [...reader.columns, ...hive]);
+    await session.run(`create temp table "all of data" as select ${list} from (${first})`);
+    for (const select of more) await session.run(`insert into "all of data" select ${list} from (${select})`);
     await session.run('create or replace temp view data as from "all of data"');
   }
   return local;
+}
+
+/** The columns that a query names: of Parquet no others are there. A table needs one, and a query may name none. */
+function neededList(columns: readonly string[] | "all", all: readonly (readonly [string, string])[]): string {
+  if (columns === "all") return "*";
+  const names = new Set(columns.map((name) => name.toLowerCase()));
+  const needed = new Set(all.map(([name]) => name).filter((name) => names.has(name.toLowerCase())));
+  return needed.size === 0 ? "null as none" : [...needed].map(identifier).join(", ");
 }
 
 const valueText = (value: string | null | undefined): string => (value == null ? "null" : textLiteral(value));
@@ -99,7 +108,7 @@ async function fetchPart(
 /** How a local file is read: a function of the list of paths, the same for files that may be read together. */
 async function readOf(
   { path, file }: LocalFile,
-  { from = 0 }: ChunkFile,
+  { from = 0, to }: ChunkFile,
   reader: Reader,
   session: Session,
 ): Promise<(paths: string) => string> {
@@ -111,7 +120,11 @@ async function readOf(
     );
     const types = there.map((row): Column => [String(row["column_name"]), String(row["column_type"])]);
     const list = selectList(columns, types, file, options);
-    return (paths) => `select ${list} from read_parquet(${paths}${optionsText(options)})`;
+    if (to === undefined)
+      return (paths) => `select ${list} from read_parquet(${paths}${optionsText(options)})`;
+    const rows = await rowsTest(path, { from, to }, session);
+    return (paths) =>
+      `select ${list} from read_parquet(${paths}${optionsText(options)}, ${rowNumber}=true) where ${rows}`;
   }
   const typed = columns.map(([name, type]) => `${textLiteral(name)}: ${textLiteral(type)}`).join(", ");
   const format = kind === "json" ? "auto" : "newline_delimited";

@@ -3,7 +3,6 @@ import { CalculationError } from "../../../model/errors.ts";
 import type { FileFact, Files } from "../../files.ts";
 import { type Session, textLiteral } from "../duck/session.ts";
 import { type ByteRange, fetchFile, fetchRanges } from "./localFile.ts";
-import { withRowGroups } from "./parquetFooter.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 const { firstReadBytes, gapBytes } = sourceLimits;
@@ -29,18 +28,13 @@ export async function fetchParquet(
   const { file, groups, columns } = part;
   if (groups === undefined && (columns === "all" || file.bytes <= gapBytes))
     return fetchFile(file, path, files);
-  await fetchFooter(file, groups, path, files);
-  const ranges = await neededRanges(path, columns, session);
+  await fetchFooter(file, path, files);
+  const ranges = await neededRanges(path, part, session);
   await fetchRanges(file, ranges, { path, sparse: true }, files);
 }
 
-/** Writes a local file that is a hole but for its metadata, of the given row groups or of all. */
-export async function fetchFooter(
-  file: FileFact,
-  groups: ByteRange | undefined,
-  path: string,
-  files: Files,
-): Promise<void> {
+/** Writes a local file that is a hole but for its metadata. */
+export async function fetchFooter(file: FileFact, path: string, files: Files): Promise<void> {
   const tail = await bytesOf(file, { from: Math.max(0, file.bytes - firstReadBytes), to: file.bytes }, files);
   const length = tail.length < 12 ? 0 : tail.readUInt32LE(tail.length - 8);
   const from = file.bytes - 8 - length;
@@ -50,12 +44,9 @@ export async function fetchFooter(
     length + 8 <= tail.length
       ? tail.subarray(tail.length - 8 - length, tail.length - 8)
       : await bytesOf(file, { from, to: from + length }, files);
-  const chosen = groups === undefined ? metadata : withRowGroups(metadata, groups, file);
-  const end = Buffer.alloc(8, "....PAR1");
-  end.writeUInt32LE(chosen.length);
   await writeFile(path, "PAR1");
   await truncate(path, from);
-  await writeFile(path, Buffer.concat([chosen, end]), { flag: "a" });
+  await writeFile(path, Buffer.concat([metadata, tail.subarray(-8)]), { flag: "a" });
 }
 
 async function bytesOf(file: FileFact, range: ByteRange, files: Files): Promise<Buffer> {
@@ -80,11 +71,13 @@ export async function groupBytes(
 /** Where the pages of the needed columns are, with their Bloom filters; what is near to each other is one range. */
 async function neededRanges(
   path: string,
-  columns: readonly string[] | "all",
+  { groups, columns }: ParquetPart,
   session: Session,
 ): Promise<ByteRange[]> {
+  const chosen =
+    groups === undefined ? "true" : `row_group_id >= ${groups.from} and row_group_id < ${groups.to}`;
   const rows = await session.rows(
-    `with needed as (from parquet_metadata(${textLiteral(path)}) where ${isNeeded(columns)})
+    `with needed as (from parquet_metadata(${textLiteral(path)}) where ${isNeeded(columns)} and ${chosen})
      select least(dictionary_page_offset, index_page_offset, data_page_offset) as "from", "from" + total_compressed_size as "to" from needed
      union all select bloom_filter_offset, bloom_filter_offset + coalesce(bloom_filter_length, ${firstReadBytes}) from needed
        where bloom_filter_offset is not null
@@ -98,6 +91,18 @@ async function neededRanges(
   }
   return joined;
 }
+
+/** A test of a row for those of row groups, by which DuckDB leaves out the others before it reads them. */
+export async function rowsTest(path: string, { from, to }: ByteRange, session: Session): Promise<string> {
+  const [range] = await session.rows(
+    `select coalesce(sum(n) filter (g < ${from}), 0)::bigint as first, coalesce(sum(n) filter (g < ${to}), 0)::bigint as "end"
+     from (select distinct row_group_id as g, row_group_num_rows as n from parquet_metadata(${textLiteral(path)}))`,
+  );
+  return `${rowNumber} >= ${range?.["first"]} and ${rowNumber} < ${range?.["end"]}`;
+}
+
+/** The column that DuckDB adds. A file with one of this name cannot have it. */
+export const rowNumber = "file_row_number";
 
 /** A nested column's path begins with the name of the column. */
 const isNeeded = (columns: readonly string[] | "all"): string =>

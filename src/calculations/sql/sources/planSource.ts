@@ -9,7 +9,7 @@ import { findReader, type Reader } from "./findTypes.ts";
 import { type HiveColumn, listSource, type SourceFile } from "./listSource.ts";
 import type { ChunkFile, SqlInput } from "./loadChunk.ts";
 import { newPath } from "./localFile.ts";
-import { fetchFooter, groupBytes } from "./parquetFile.ts";
+import { fetchFooter, groupBytes, rowNumber } from "./parquetFile.ts";
 import { groupTest, pruneFiles } from "./prune.ts";
 import { parseReadOptions } from "./readOptions.ts";
 import { sourceLimits } from "./sourceLimits.ts";
@@ -124,8 +124,9 @@ async function partsOf(
   const whole = [{ ...own, bytes: file.bytes }];
   if (file.bytes <= chunkBytes || compression !== "none" || kind === "json") return whole;
   if (kind === "parquet") {
+    if (reader.columns.some(([name]) => name.toLowerCase() === rowNumber)) return whole;
     const path = newPath(session);
-    await fetchFooter(file, undefined, path, files);
+    await fetchFooter(file, path, files);
     const groups = await groupBytes(path, cut, session);
     return packed(groups, chunkBytes).map((one) => ({ ...own, ...one }));
   }

@@ -50,6 +50,20 @@ beforeAll(async () => {
      to '${tables.folder}/parquet~a.parquet' (format parquet, row_group_size 4096)`,
   );
   tables.putBack("parquet/a.parquet");
+  const notes = "array_to_string([md5((20 * i + j)::varchar) for j in range(20)], '') as note";
+  for (const [name, columns] of [
+    ["mixed/a", "i as x, i % 3 as k"],
+    ["mixed/b", "(i % 3)::tinyint as k, i::smallint as x"],
+    ["folders/k=0/a", "i as x"],
+    ["folders/k=1/a", "i as x"],
+    ["numbered/a", "i as x, i as file_row_number"],
+  ]) {
+    await tables.run(
+      `copy (select ${columns}, ${notes} from range(3000) t(i))
+       to '${tables.folder}/${name?.replaceAll("/", "~")}.parquet' (format parquet)`,
+    );
+    tables.putBack(`${name}.parquet`);
+  }
 });
 afterAll(() => tables.remove());
 
@@ -128,6 +142,46 @@ describe("what a query does not need is not read", () => {
     expect(rows).toEqual([{ most: 192, n: 1_500 }]);
     const whole = await counted({ source: "data/parquet/", query: some.replace("18500", "0") });
     expect(chunks).toBeLessThan(whole.chunks);
+  });
+
+  test.each([
+    ["with other types", "mixed", "select sum(x) as s, count(*) as n, max(k) as k from data"],
+    ["of several folders", "folders", "select sum(x) as s, count(*) as n, max(k) as k from data"],
+    [
+      "that are counted only",
+      "folders",
+      "select 8997000 as s, count(*) as n, 1 + 0 * count(*) as k from data",
+    ],
+  ])("columns that Parquet files %s do not share a chunk for", async (_, source, asked) => {
+    const { rows, chunks, read } = await counted({
+      source: `data/${source}/`,
+      query: asked,
+      chunkBytes: 2 ** 30,
+    });
+    expect(rows).toEqual([{ s: 8_997_000, n: 6_000, k: source === "mixed" ? 2 : 1 }]);
+    expect(chunks).toBe(1);
+    for (const [path, bytes] of read) expect(bytes).toBeLessThan((tables.content.get(path)?.length ?? 0) / 2);
+  });
+
+  test.each([
+    "select x, length(note) as l from data order by x desc limit 3",
+    "select x from data limit 2 offset 9000",
+    "select count(*) as n, sum(x) as s, min(note) as least from data",
+    "select k, max(x) as most, list(x)[2100] as some from data where x <> 77 group by k order by k",
+  ])("other row groups than those of its chunk: %s", async (asked) => {
+    const cut = await counted({ source: "data/parquet/", query: asked });
+    const whole = await counted({ source: "data/parquet/", query: asked, chunkBytes: 2 ** 30 });
+    expect([cut.chunks > 1, whole.chunks]).toEqual([true, 1]);
+    expect(cut.rows).toEqual(whole.rows);
+  });
+
+  test("nothing twice of a Parquet file that has a column of DuckDB's name for row numbers", async () => {
+    const { rows, chunks } = await counted({
+      source: "data/numbered/",
+      query: "select sum(x) as x, sum(file_row_number) as f from data",
+    });
+    expect(rows).toEqual([{ x: 4_498_500, f: 4_498_500 }]);
+    expect(chunks).toBe(1);
   });
 
   test("a run of which no file is left gives the answer of no rows", async () => {
