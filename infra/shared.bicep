@@ -47,6 +47,12 @@ var steerCreates = [
 ]
 
 @export()
+@description('Containers of steerPaths in which they delete too: what they may replace, they may take away.')
+var steerDeletes = [
+  'inputs'
+]
+
+@export()
 @description('Queues that somebody who steers runs may send to: wakes for the leader, and questions (verify, an answer so far) for the workers. A message can ask for work only, and no message makes a wrong result complete.')
 var steerQueues = [
   'urgent'

@@ -1,6 +1,6 @@
 // What one person, group or program outside of the apps may do with the data, through `leasefold` on a command line.
 
-import { operator, roles, steerCreates, steerPaths, steerQueues } from '../shared.bicep'
+import { operator, roles, steerCreates, steerDeletes, steerPaths, steerQueues } from '../shared.bicep'
 
 @description('Who it is and what is allowed.')
 param who operator
@@ -72,7 +72,7 @@ resource readQueues 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-// The role alone could forge results: the condition leaves of it what the commands write, and no delete; where they only
+// The role alone could forge results: the condition leaves of it what the commands write, and no delete but of inputs; where they only
 // create, blobs/add/action is enough for a new blob and blobs/write, which replaces one, is left out. What is left over
 // is the container itself, which may be deleted and comes back within its week.
 resource steerRuns 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
@@ -88,7 +88,7 @@ resource steerRuns 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
         roles['Storage Blob Data Contributor']
       )
       conditionVersion: '2.0'
-      condition: '${contains(steerCreates, one.key) ? '(${writes}) AND ' : ''}(!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/delete\'}) AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/move/action\'})) AND ((${writes} AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/add/action\'})) OR (@Resource[Microsoft.Storage/storageAccounts/blobServices/containers/blobs:path] StringLike \'${one.value}\'))'
+      condition: '${contains(steerCreates, one.key) ? '(${writes}) AND ' : ''}${contains(steerDeletes, one.key) ? '' : '(!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/delete\'})) AND '}(!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/move/action\'})) AND ((${writes} AND !(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/add/action\'})) OR (@Resource[Microsoft.Storage/storageAccounts/blobServices/containers/blobs:path] StringLike \'${one.value}\'))'
     }
   }
 ]

@@ -4,6 +4,7 @@ import { version } from "../model/settings.ts";
 import { type AddCommand, type Cli, Session } from "./cli.ts";
 import { addCalculations, addCheck, addNew } from "./commands/calculations.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addInputs } from "./commands/inputs.ts";
 import { addFailures, addRuns, addStatus, addWatch } from "./commands/inspect.ts";
 import { addLeader } from "./commands/leader.ts";
 import { addPlan } from "./commands/plan.ts";
@@ -21,7 +22,7 @@ import { clip, oneLine, paint } from "./render/text.ts";
 
 /** In the order of a run's journey, which is also that of the help. */
 const commands: readonly AddCommand[] = [
-  ...[addCalculations, addNew, addCheck, addUpload, addPlan, addSql, addSubmit],
+  ...[addCalculations, addNew, addCheck, addUpload, addInputs, addPlan, addSql, addSubmit],
   ...[addRuns, addStatus, addWatch, addPauseAndResume, addCap, addCancel, addFailures, addRetry],
   ...[addResult, addReport, addVerify, addDelete, addPrune, addLeader, addWorkers, addQueues, addDoctor],
 ];

@@ -3,6 +3,7 @@ export const commandNames: readonly string[] = [
   "new",
   "check",
   "upload",
+  "inputs",
   "plan",
   "sql",
   "submit",

@@ -71,8 +71,11 @@ const lines: readonly Line[] = [
   { line: "workers", least: "read" },
   { line: "queues", least: "read" },
   { line: "queues peek packs", least: "read" },
+  { line: "prune --older-than 1d --dry-run", least: "read", before: finished },
   { line: "submit sum --to 100", least: "steer" },
   { line: "upload a.csv", least: "steer", files: true },
+  { line: "inputs", least: "read", before: uploaded },
+  { line: "inputs a.csv --delete", least: "steer", before: uploaded },
   { line: "pause r1", least: "steer", before: computing },
   { line: "resume r1", least: "steer", before: paused },
   { line: "cap r1 7", least: "steer", before: computing },
@@ -138,7 +141,7 @@ test("an operator has no right that none of the commands needs", async () => {
   }
 });
 
-test("who steers can write no partial, result, state or lease, and deletes no single blob, but three containers", async () => {
+test("who steers can write no partial, result, state or lease, and deletes no single blob but inputs, and three containers", async () => {
   const grants = await grantsOf("steer");
   const may = (action: string, place: string, path: string) => allows(grants, { action, place, path });
   const forged = [
@@ -151,7 +154,7 @@ test("who steers can write no partial, result, state or lease, and deletes no si
   expect(forged.filter(([place, path]) => may("blobs/add/action", place, path))).toEqual([]);
   expect(may("blobs/add/action", names.runs, "r1/spec.json")).toBe(true);
   expect(may("blobs/write", names.runs, "r1/spec.json"), "the spec of another's run is replaced").toBe(false);
-  for (const place of [names.runs, names.active, names.inputs, names.results])
+  for (const place of [names.runs, names.active, names.results])
     expect(may("blobs/delete", place, "r1/spec.json"), place).toBe(false);
   // No published role has the one right without the other, and no condition holds for a container.
   const whole = [names.active, names.inputs, names.runs, names.results, names.coordination].filter((place) =>

@@ -1,0 +1,77 @@
+import { InputError } from "../model/errors.ts";
+import { type Client, iso } from "./client.ts";
+import { blobPages } from "./containersAndQueues.ts";
+import { invalid } from "./runRequest.ts";
+
+/** Files that were uploaded, at one path: a file, or a folder with all that is in it. */
+export interface Inputs {
+  /** `container/path`, as calculations take it. */
+  readonly source: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** Of the newest file. */
+  readonly modifiedAt: string;
+  /** Of a single file, where an upload left it. */
+  readonly sha256?: string;
+}
+
+/** Names that are deleted in one call. */
+const deletedAtOnce = 1_000;
+
+/**
+ * The folders and files at a path below the container of inputs, whose name may lead: what is directly in a folder, or the one
+ * file of that name. One list call for 5,000 files, folders below included. Throws `InputError` where there is nothing.
+ */
+export async function inputs(client: Client, path = ""): Promise<readonly Inputs[]> {
+  const prefix = prefixOf(client, path);
+  const found = new Map<string, { files: number; bytes: number; newestMs: number; sha256?: string }>();
+  for await (const { blobs } of blobPages(client, client.names.inputs, prefix, { metadata: true }))
+    for (const { name, bytes, lastModifiedMs, metadata } of blobs) {
+      if (!isAt(name, prefix)) continue;
+      const below = name.slice(prefix.length);
+      const folder = below.indexOf("/");
+      const key = folder < 0 ? name : name.slice(0, prefix.length + folder + 1);
+      const before = found.get(key) ?? { files: 0, bytes: 0, newestMs: 0 };
+      const { sha256 } = metadata;
+      const hashed = folder < 0 && sha256 !== undefined ? { sha256 } : {};
+      const newestMs = Math.max(before.newestMs, lastModifiedMs);
+      found.set(key, { files: before.files + 1, bytes: before.bytes + bytes, newestMs, ...hashed });
+    }
+  if (found.size === 0 && prefix !== "") throw unknownInput(path);
+  return [...found].map(([name, { newestMs, ...of }]) => ({
+    ...{ source: `${client.names.inputs}/${name}`, ...of, modifiedAt: iso(newestMs) },
+  }));
+}
+
+/**
+ * Deletes a file, or a folder with all that is in it. Chunks of runs that have not read it yet fail with `file-missing`. Throws
+ * `InputError` where there is nothing.
+ */
+export async function deleteInputs(client: Client, path: string): Promise<Pick<Inputs, "files" | "bytes">> {
+  const prefix = prefixOf(client, path);
+  if (prefix === "") throw invalid("path", "give a file or a folder");
+  const { storage, names } = client;
+  const all: string[] = [];
+  let bytes = 0;
+  for await (const page of blobPages(client, names.inputs, prefix))
+    for (const blob of page.blobs.filter(({ name }) => isAt(name, prefix))) {
+      all.push(blob.name);
+      bytes += blob.bytes;
+    }
+  if (all.length === 0) throw unknownInput(path);
+  for (let from = 0; from < all.length; from += deletedAtOnce)
+    await storage.blobs.removeMany(names.inputs, all.slice(from, from + deletedAtOnce));
+  return { files: all.length, bytes };
+}
+
+const prefixOf = ({ names }: Client, path: string): string =>
+  path === names.inputs ? "" : path.replace(`${names.inputs}/`, "");
+
+/** `sales` is the file or the folder of that name, and `sales/` the folder; neither is `sales-2026`. */
+const isAt = (name: string, prefix: string): boolean =>
+  prefix === "" || prefix.endsWith("/") || name === prefix || name.startsWith(`${prefix}/`);
+
+const unknownInput = (path: string): InputError =>
+  new InputError("unknown", "unknown-input", `there is no uploaded file or folder ${JSON.stringify(path)}`, {
+    field: "path",
+  });

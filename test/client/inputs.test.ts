@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { deleteInputs, inputs } from "../../src/client/inputs.ts";
+import { clientWorld, failureOf, names } from "./clientWorld.ts";
+
+async function uploadedWorld() {
+  const world = await clientWorld();
+  const { blobs } = world.storage;
+  for (const name of ["sales", "sales-2025/a", "sales/2026/a", "sales/2026/b", "sales/c", "z"])
+    await blobs.create(names.inputs, name, name, { metadata: { sha256: `of ${name}` } });
+  const sources = async (path?: string) =>
+    (await inputs(world.client, path)).map(({ source, files }) => [source, files]);
+  return { ...world, sources };
+}
+
+test("folders count all that is in them, and a single file tells its hash", async () => {
+  const { client, sources } = await uploadedWorld();
+  expect(await sources()).toEqual([
+    ["test-inputs/sales", 1],
+    ["test-inputs/sales-2025/", 1],
+    ["test-inputs/sales/", 3],
+    ["test-inputs/z", 1],
+  ]);
+  expect(await sources("test-inputs/sales/")).toEqual([
+    ["test-inputs/sales/2026/", 2],
+    ["test-inputs/sales/c", 1],
+  ]);
+  expect(await sources("sales")).toEqual([
+    ["test-inputs/sales", 1],
+    ["test-inputs/sales/", 3],
+  ]);
+  expect(await inputs(client, "sales/c")).toMatchObject([{ files: 1, bytes: 7, sha256: "of sales/c" }]);
+});
+
+test("a folder is deleted with all that is in it, and nothing whose name only begins as it does", async () => {
+  const { client, sources } = await uploadedWorld();
+  expect(await deleteInputs(client, "sales/2026/")).toEqual({ files: 2, bytes: 24 });
+  expect(await deleteInputs(client, "test-inputs/sales")).toEqual({ files: 2, bytes: 12 });
+  expect(await sources()).toEqual([
+    ["test-inputs/sales-2025/", 1],
+    ["test-inputs/z", 1],
+  ]);
+});
+
+test("what is not there is told, and everything at once is not deleted", async () => {
+  const { client } = await uploadedWorld();
+  for (const asked of [inputs(client, "sale"), deleteInputs(client, "sales/2027/")])
+    expect(await failureOf(asked)).toMatchObject({ code: "unknown-input" });
+  expect(await failureOf(deleteInputs(client, "test-inputs/"))).toMatchObject({ code: "bad-path" });
+});
+
+test("an account without uploads has none", async () => {
+  const { client } = await clientWorld({ places: false });
+  expect(await inputs(client)).toEqual([]);
+});
