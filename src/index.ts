@@ -26,7 +26,9 @@ const readOnly = (): boolean => isReadOnly;
 registerApi(
   { readOnly, ports: async () => (await getApp()).api },
   {
-    ...{ version, readOnly, instance: process.env["LEASEFOLD_INSTANCE"] ?? "-" },
+    version,
+    readOnly,
+    instance: process.env["LEASEFOLD_INSTANCE"] ?? "-",
     // The build puts it here.
     commit: process.env["BUILD_COMMIT"] || undefined,
     lastTickAgeMs: lifecycle.lastTickAgeMs,

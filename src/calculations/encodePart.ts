@@ -198,7 +198,9 @@ export function resultBytes(result: Result): ResultBytes | undefined {
   const told = notesSchema.optional().safeParse(notes);
   if (!told.success) throw bad("notes that are not at most 10 lines of 500 characters");
   return {
-    ...{ body: alone(body), contentType: contentType as string, extension: extension as string },
+    body: alone(body),
+    contentType: contentType as string,
+    extension: extension as string,
     ...(told.data === undefined || told.data.length === 0 ? {} : { notes: told.data }),
   };
 }

@@ -93,7 +93,9 @@ export async function askedCalculation(session: Session, asked: string): Promise
       planInThread(
         { ...request, calculation: name },
         {
-          ...{ calculations, clock: cli.clock, settings: readSettings(cli.env) },
+          calculations,
+          clock: cli.clock,
+          settings: readSettings(cli.env),
           access: clientFiles(() => session.client(), cli.env),
           startThread: (access) => cli.startThread(access, file),
         },

@@ -34,7 +34,9 @@ async function loadInThread(files: readonly string[], { signal, limitMs = loadMs
   const workerData = files.map((file) => pathToFileURL(file).href);
   const output = { stdout: true, stderr: true };
   const worker = new Worker(threadFile(import.meta.dirname, "loadThread"), {
-    ...{ workerData, ...output, ...threadStart(memoryMb) },
+    workerData,
+    ...output,
+    ...threadStart(memoryMb),
   });
   // This process prints the same when it loads the file.
   for (const stream of [worker.stdout, worker.stderr]) stream.resume();

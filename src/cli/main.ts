@@ -32,7 +32,10 @@ function processCli(): Cli {
   const calculations = (file?: string) => knownCalculations(at, file, signal);
   const asks = process.stdin.isTTY === true && process.stderr.isTTY === true;
   return {
-    ...{ ...at, clock: systemClock, signal, calculations },
+    ...at,
+    clock: systemClock,
+    signal,
+    calculations,
     out: screenOf(process.stdout, env),
     err: screenOf(process.stderr, env),
     ...(asks ? { confirm: confirmWith(process.stdin, process.stderr, signal) } : {}),

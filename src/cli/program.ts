@@ -20,12 +20,26 @@ import { exitCodeHelp, interruptedBy, wrongUsage } from "./exitCodes.ts";
 import { asTyped } from "./freeOptions.ts";
 import { clip, oneLine, paint } from "./render/text.ts";
 
-/** In the order of a run's journey, which is also that of the help. */
-const commands: readonly AddCommand[] = [
-  ...[addCalculations, addNew, addCheck, addUpload, addInputs, addPlan, addSql, addSubmit],
-  ...[addRuns, addStatus, addWatch, addPauseAndResume, addCap, addCancel, addFailures, addRetry],
-  ...[addResult, addReport, addVerify, addDelete, addPrune, addLeader, addWorkers, addQueues, addDoctor],
-];
+/** The help lists commands in these groups, each in the order of a run's journey. */
+const groups: Readonly<Record<string, readonly AddCommand[]>> = {
+  "Calculations:": [addCalculations, addNew, addCheck, addUpload, addInputs, addPlan, addSql],
+  "Runs:": [
+    addSubmit,
+    addRuns,
+    addStatus,
+    addWatch,
+    addPauseAndResume,
+    addCap,
+    addCancel,
+    addFailures,
+    addRetry,
+    addResult,
+    addReport,
+    addVerify,
+    addDelete,
+  ],
+  "Operation:": [addLeader, addWorkers, addQueues, addDoctor, addPrune],
+};
 
 const storageHelp = `Storage: --connection, else --account, else the setting DataStorage (or
 DataStorage__blobServiceUri and DataStorage__queueServiceUri), else the embedded
@@ -52,18 +66,29 @@ export async function runCommand(argv: readonly string[], cli: Cli, more: readon
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError();
   const session = new Session(cli, () => program.opts());
-  for (const add of [...commands, ...more]) add(program, session);
+  for (const [heading, commands] of Object.entries({ ...groups, "This machine:": more })) {
+    program.commandsGroup(heading);
+    for (const add of commands) add(program, session);
+  }
   const errors: string[] = [];
   redirectOutput(program, cli, errors);
   const stopped = new Promise<number>((resolve) => {
     const end = (): void => resolve(interruptedBy(cli.signal));
     cli.signal.addEventListener("abort", () => cli.clock.after(session.stopMs, end));
   });
-  const ended = program.parseAsync(argv, { from: "user" }).then(
+  const parsed = async () => program.parseAsync(withoutVainHelp(program, argv), { from: "user" });
+  const ended = parsed().then(
     () => (cli.signal.aborted && !session.keepsExitCode ? interruptedBy(cli.signal) : session.exitCode),
     (error: unknown) => exitCodeAfter(error, cli, argv, errors),
   );
   return await Promise.race([ended, stopped]);
+}
+
+/** Without `--help` of a command that there is not, for which Commander would show the help of the program and end with 0. */
+function withoutVainHelp(program: Command, argv: readonly string[]): readonly string[] {
+  const [asked = "help"] = program.parseOptions([...argv]).operands;
+  const names = program.commands.flatMap((one) => [one.name(), ...one.aliases()]);
+  return ["help", ...names].includes(asked) ? argv : argv.filter((one) => one !== "--help" && one !== "-h");
 }
 
 /** Makes Commander throw instead of ending the process, and collect its errors in `errors`, for every command. */

@@ -8,11 +8,16 @@ export type DescribedCalculation = z.infer<typeof calculationSchema>;
 
 const text = z.string();
 const paramSchema = z.object({
-  ...{ name: text, type: text, default: z.unknown().optional(), description: text },
+  name: text,
+  type: text,
+  default: z.unknown().optional(),
+  description: text,
   values: z.array(z.unknown()).readonly().optional(),
 });
 export const calculationSchema = z.object({
-  ...{ name: text, summary: text, params: z.array(paramSchema).readonly() },
+  name: text,
+  summary: text,
+  params: z.array(paramSchema).readonly(),
   /** JSON Schema of the parameters as they are given: defaults need not be. Instances of an older version lack it. */
   schema: z.record(text, z.unknown()).default({}),
   /** Identity of its code in this process, see `identity.ts`. */
@@ -25,8 +30,11 @@ export const describeCalculation = (
   calculations: Calculations,
   one: AnyCalculation,
 ): DescribedCalculation => ({
-  ...{ name: one.name, summary: one.summary, params: calculations.describeParams(one) },
-  ...{ schema: paramsSchema(one), code: calculations.versionOf(one.name) },
+  name: one.name,
+  summary: one.summary,
+  params: calculations.describeParams(one),
+  schema: paramsSchema(one),
+  code: calculations.versionOf(one.name),
   ...(calculations.changedSince?.(one.name) === true ? { changed: true } : {}),
 });
 

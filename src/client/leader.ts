@@ -62,7 +62,9 @@ const termsOf = ({ lastTerms, termid }: LeaderRecord, endedMs: number | undefine
   lastTerms.map((one) => {
     const untilMs = one.termid === termid ? endedMs : one.untilMs;
     return {
-      ...{ term: one.term, holder: one.holder, since: iso(one.sinceMs) },
+      term: one.term,
+      holder: one.holder,
+      since: iso(one.sinceMs),
       ...defined({ until: untilMs === undefined ? undefined : iso(untilMs), cameBy: one.cameBy }),
     };
   });

@@ -199,7 +199,8 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
   return {
     packs: { total, sent, done: packsDone, ...splitLost(packsFailed, givenUp.packs), again: state.sentAgain },
     chunks: {
-      ...{ total: layout.chunks, done: state.chunksDone },
+      total: layout.chunks,
+      done: state.chunksDone,
       ...splitLost(state.chunksFailed, givenUp.chunks),
     },
     ...defined({

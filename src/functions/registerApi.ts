@@ -8,7 +8,8 @@ import { withLogOf } from "./logTo.ts";
 export function registerApi(host: ApiHost, facts: InstanceFacts): void {
   for (const { name, methods, route, anonymous, handle } of apiFunctions(host, facts)) {
     app.http(name, {
-      ...{ methods: [...methods], route },
+      methods: [...methods],
+      route,
       authLevel: anonymous ? "anonymous" : "function",
       handler: (request, context) => withLogOf(context, () => handle(request, context)),
     });

@@ -86,7 +86,10 @@ async function start(): Promise<void> {
   reportLoads(env["LEASEFOLD_CALCULATIONS"] ?? "", appDir, report);
 
   host = await startEmbeddedHost({
-    ...{ appDir, env, report, functionKey },
+    appDir,
+    env,
+    report,
+    functionKey,
     clock: systemClock,
     random: systemRandom,
     storage: connectStorage({ connectionString }),

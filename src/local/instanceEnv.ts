@@ -68,7 +68,9 @@ export function instanceEnv(inherited: Env, name: string, connectionString: stri
     LEASEFOLD_INSTANCE: name,
     // By default glibc keeps up to 64 MB freed at the ends of a dozen heaps. Thresholds that are too low release
     // the memory of each piece of a file, and the pages of the next one are cleared.
-    ...{ MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "4194304", MALLOC_MMAP_THRESHOLD_: "33554432" },
+    MALLOC_ARENA_MAX: "1",
+    MALLOC_TRIM_THRESHOLD_: "4194304",
+    MALLOC_MMAP_THRESHOLD_: "33554432",
     ...duckMemory,
     ...given,
   };

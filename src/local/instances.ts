@@ -70,9 +70,14 @@ export async function startInstances(options: {
     const name = instanceName(index);
     const given = env(name, index);
     return new SupervisedInstance({
-      ...{ name, entry, appDir, stopGraceMs, loadMsMax: options.loadMsMax },
+      name,
+      entry,
+      appDir,
+      stopGraceMs,
+      loadMsMax: options.loadMsMax,
       httpPort: httpPort === undefined ? 0 : httpPort + index,
-      ...{ functionKey, env: instanceEnv(process.env, name, connectionString, given) },
+      functionKey,
+      env: instanceEnv(process.env, name, connectionString, given),
       onReport: (report) => onEvent?.({ instance: name, ...report }),
     });
   });

@@ -19,8 +19,12 @@ const dollarsPer10k: CallCounts = {
 };
 
 const countsBy = (count: (of: BillingClass) => number): CallCounts => ({
-  ...{ write: count("write"), list: count("list"), read: count("read") },
-  ...{ other: count("other"), queue: count("queue"), delete: count("delete") },
+  write: count("write"),
+  list: count("list"),
+  read: count("read"),
+  other: count("other"),
+  queue: count("queue"),
+  delete: count("delete"),
 });
 
 export const noCalls: CallCounts = countsBy(() => 0);

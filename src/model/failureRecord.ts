@@ -22,7 +22,9 @@ export function encodeFailure(failure: Omit<Failure, "v">) {
   const message = failure.message.slice(0, limits.errorCharactersMax);
   const record: Failure = { v: wireVersion, ...failure, message };
   const metadata: Record<string, string> = {
-    ...{ cause, code, attempts: String(attempts) },
+    cause,
+    code,
+    attempts: String(attempts),
     message: Buffer.from(message.slice(0, toldCharactersMax)).toString("base64url"),
     ...(attemptsMax === undefined ? {} : { attemptsmax: String(attemptsMax) }),
     ...(final === true ? { final: "1" } : {}),

@@ -23,7 +23,12 @@ export function duration(seconds: number): string {
 }
 
 const msOf: Readonly<Record<string, number>> = {
-  ...{ ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 },
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
 };
 
 /** The ms of a duration as one types it: `500ms`, `30s`, `5m` or `5min`, `1.5h`, `1d`. Undefined for any other text. */

@@ -31,7 +31,11 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
   );
   const extension = manifest.blob.slice(manifest.blob.lastIndexOf(".") + 1);
   const counted = {
-    ...{ run, uid, generation, chunks: layout.chunks, packs: packsOf(layout) },
+    run,
+    uid,
+    generation,
+    chunks: layout.chunks,
+    packs: packsOf(layout),
     folded: layout.chunks - missing.reduce((sum, range) => sum + sizeOf(range), 0),
     complete: missing.length === 0,
     missing,

@@ -43,8 +43,13 @@ const workMessageSchema = z.discriminatedUnion("kind", [
   /** One pack, or with `until` also those that follow it, as long as itself but for the last: all chunks below `until`. */
   z
     .object({
-      ...{ ...common, kind: z.literal("compute") },
-      ...{ shard: count, pack: count, from: count, to: count, until: count.optional() },
+      ...common,
+      kind: z.literal("compute"),
+      shard: count,
+      pack: count,
+      from: count,
+      to: count,
+      until: count.optional(),
     })
     .refine(
       ({ from, to, until = to }) => until > from && until <= from + (to - from) * limits.packsPerMessageMax,

@@ -110,7 +110,9 @@ export function encodeSign({
   }
   const identities = codes.join(",");
   return {
-    ...{ v: String(wireVersion), threads: String(threads), every: String(everyMs) },
+    v: String(wireVersion),
+    threads: String(threads),
+    every: String(everyMs),
     memory: String(Math.round(memoryMb)),
     work: `[${rows.join(",")}]`,
     // Not every client accepts metadata with an empty value.

@@ -9,6 +9,7 @@ export const commandNames: readonly string[] = [
   "submit",
   "runs",
   "status",
+  "watch",
   "pause",
   "resume",
   "cap",

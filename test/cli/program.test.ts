@@ -66,13 +66,31 @@ describe("the program", () => {
       (await run("leader --help")).out,
       (await run("queues --help")).out,
     ];
-    const commands = listed.flatMap((out) => [
-      ...(/^Commands:\n((?: {2}.*\n)+)/m.exec(out)?.[1] ?? "").matchAll(/^ {2}([a-z]+) .*? {2,}([a-z]+) /gm),
-    ]);
+    const commands = listed.flatMap((out) => {
+      const groups = out.matchAll(/^(?:[A-Z][\w ]+):\n((?: {2}.*\n)+)/gm);
+      const rows = [...groups].filter(([heading]) => !/^(Options|Global|Exit|Arguments)/.test(heading));
+      return rows.flatMap(([, group = ""]) => [...group.matchAll(/^ {2}([a-z]+) .*? {2,}([a-z]+) /gm)]);
+    });
     const first = commands.filter(([, name]) => name !== "help").map(([, , word]) => word);
     expect(first.length).toBeGreaterThan(commandNames.length);
     expect([...new Set(first)].filter((word) => !verbs.has(word ?? ""))).toEqual([]);
   });
+
+  it("lists its commands in groups", async () => {
+    const { run } = await cliWorld();
+    const headings = [...(await run("--help")).out.matchAll(/^([A-Z][\w ]+):$/gm)].map(([, one]) => one);
+    expect(headings).toEqual(["Options", "Calculations", "Runs", "Operation", "Commands", "Exit codes"]);
+  });
+
+  it.each(["nosuch --help", "nosuch -h", "--json nosuch --help", "help nosuch", "nosuch"])(
+    "ends %s, which asks for a command that there is not, with 2",
+    async (line) => {
+      const { run } = await cliWorld();
+      const { exitCode, out, err } = await run(line);
+      expect([exitCode, out]).toEqual([2, ""]);
+      if (!line.startsWith("help")) expect(err).toContain("unknown command 'nosuch'");
+    },
+  );
 
   it("shows its help and ends with 2 when no command is given", async () => {
     const { run } = await cliWorld();

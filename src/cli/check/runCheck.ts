@@ -35,7 +35,10 @@ export async function runCheck(session: Session, request: CheckRequest, onRow: (
   else add(await engineRow(cli, calculation, ended, { ...setup, ...request }));
   const known = "why" in ended ? { params, count: 0, chunks: 0, chunkMs: undefined } : ended;
   return {
-    ...{ calculation, params: known.params, count: known.count, chunks: known.chunks },
+    calculation,
+    params: known.params,
+    count: known.count,
+    chunks: known.chunks,
     chunkMs: known.chunkMs,
     broken: rows.filter(({ outcome }) => outcome === "broken").length,
     laws: rows,
@@ -57,7 +60,14 @@ async function engineRow(
   const code = threadPool({ threads, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });
   const { params, chunks } = tried;
   const ended = await twinRun({
-    ...{ calculation, params, chunks, code, clock, random, packLimitMs, signal },
+    calculation,
+    params,
+    chunks,
+    code,
+    clock,
+    random,
+    packLimitMs,
+    signal,
   }).finally(() => code.stop());
   const verdict = engineVerdict(tried.result.body, chunks, ended);
   const ms = clock.monotonicMs() - startedMs;

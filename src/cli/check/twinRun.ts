@@ -124,21 +124,38 @@ export function startAppInProcess(
   const leading = new Coordinator(
     { ...shared, onElection: () => {} },
     {
-      ...{ holder: "in-process", election: electionSettings({ budgetMs: 3_600_000 }) },
-      ...{ loop: pace.loop, keepDays: 0, packLimitMs: code.packLimitMs },
+      holder: "in-process",
+      election: electionSettings({ budgetMs: 3_600_000 }),
+      loop: pace.loop,
+      keepDays: 0,
+      packLimitMs: code.packLimitMs,
     },
   );
   const worker: WorkerPorts = {
-    ...{ ...shared, ...code, foldBytesMax: limits.foldBytesMax, endRetryMs: limits.endRetryMs },
+    ...shared,
+    ...code,
+    foldBytesMax: limits.foldBytesMax,
+    endRetryMs: limits.endRetryMs,
     ...processState(shared, {
-      ...{ instance: "in-process", threads: pace.atOnce, version: "", codes: [], memoryMb: () => 0 },
+      instance: "in-process",
+      threads: pace.atOnce,
+      version: "",
+      codes: [],
+      memoryMb: () => 0,
     }),
   };
   const listen = (queue: string, handle: (delivery: Delivery) => Promise<void>) =>
     startQueueListener({
-      ...{ queue, clock, random, queues: storage.queues },
-      ...{ batchSize: pace.atOnce, newBatchThreshold: pace.atOnce, maxPollingIntervalMs: pace.pollMs },
-      ...{ maxDequeueCount: 5, visibilityTimeoutMs: 0, log: makeHostLog(() => {}) },
+      queue,
+      clock,
+      random,
+      queues: storage.queues,
+      batchSize: pace.atOnce,
+      newBatchThreshold: pace.atOnce,
+      maxPollingIntervalMs: pace.pollMs,
+      maxDequeueCount: 5,
+      visibilityTimeoutMs: 0,
+      log: makeHostLog(() => {}),
       invoke: ({ text, dequeueCount: attempt }) =>
         handle({ queue, text, attempt, urgent: queue === names.urgent }).then(
           () => true,

@@ -123,9 +123,13 @@ export function addCheck(program: Command, session: Session): void {
         for (const [name, value] of Object.entries({ chunks, limit })) checkRange(name, value, 1);
         const file = fileAsked(cli.folder, asked);
         const request = {
-          ...{ files: calculationFiles(cli, file), name: file === undefined ? asked : undefined },
-          ...{ tokens: command.args.slice(1), pairs, own: optionNames(command) },
-          ...{ chunks, limitMs: limit * 1000 },
+          files: calculationFiles(cli, file),
+          name: file === undefined ? asked : undefined,
+          tokens: command.args.slice(1),
+          pairs,
+          own: optionNames(command),
+          chunks,
+          limitMs: limit * 1000,
         };
         // A lazy import, so that other commands do not load the whole engine.
         const [{ runCheck }, { linesOf }] = await Promise.all([

@@ -69,7 +69,9 @@ async function lead(
   const container = names.coordination;
   const ports = {
     ...client,
-    ...{ container, blobs: storage.blobs, lease: (blob: string) => storage.lease(container, blob) },
+    container,
+    blobs: storage.blobs,
+    lease: (blob: string) => storage.lease(container, blob),
   };
   let isSilent = false;
   const on: OnElectionEvent = (event) => {
@@ -78,7 +80,11 @@ async function lead(
     isSilent = event.kind === "unreachable";
   };
   const settings = {
-    ...{ name, wait, once: true, signal: campaign.signal, on },
+    name,
+    wait,
+    once: true,
+    signal: campaign.signal,
+    on,
     ...(holder === undefined ? {} : { holder }),
     leaseDurationS: Math.min(60, Math.max(15, 3 * (grace + 1))),
     marginMs: graceMs + killMarginMs,

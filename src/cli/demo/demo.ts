@@ -172,7 +172,9 @@ async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
       };
       kill = await killAndRestart(embedded.instances, facts, kill, tell);
     },
-    ...{ address, notes, broken },
+    address,
+    notes,
+    broken,
   });
   if (view.active) return undefined;
   if (view.phase !== "complete") {

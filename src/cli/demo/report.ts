@@ -30,14 +30,18 @@ export function demoReport(
   return {
     ...found,
     ...(published === undefined ? {} : { published, correct: published === found.primes }),
-    ...{ startUpS: times.startUpS, runS: view.elapsedS, totalS: times.totalS },
+    startUpS: times.startUpS,
+    runS: view.elapsedS,
+    totalS: times.totalS,
     ...(killed === undefined || takeover === undefined
       ? {}
       : { takeover: { from: killed.name, to: takeover.name, seconds: takeover.afterMs / 1_000 } }),
     terms: view.terms.map(({ term, holder }) => ({ term, holder })),
-    ...{ packs: view.packs?.total ?? 0, sentAgain: view.packs?.again ?? 0 },
+    packs: view.packs?.total ?? 0,
+    sentAgain: view.packs?.again ?? 0,
     /** Of leaders and workers. */
-    ...{ calls: view.calls, dollars: dollarsOf(view.calls) },
+    calls: view.calls,
+    dollars: dollarsOf(view.calls),
   };
 }
 

@@ -29,7 +29,9 @@ export async function serveUi(options: {
   const facts = { version, instance: "leasefold ui", lastTickAgeMs: () => undefined };
   const functions = apiFunctions(host, { ...facts, readOnly: host.readOnly });
   const listener = await startHttpServer<ApiFunction>({
-    ...{ port, key: token, routePrefix: "api" },
+    port,
+    key: token,
+    routePrefix: "api",
     routes: functions.map((target) => ({ target, methods: target.methods, template: target.route })),
     keyHint: 'open the address that "leasefold ui" printed',
     isAnonymous: ({ anonymous }) => anonymous,
@@ -44,7 +46,10 @@ export async function serveUi(options: {
 export const dashboardAddress = (server: string, key: string): string => `${server}/api/ui#token=${key}`;
 
 const requestOf = ({ method, url, headers, query, params, body }: HttpIncoming): ApiRequest => ({
-  ...{ method, url, params, headers: new Headers(Object.fromEntries(headers)) },
+  method,
+  url,
+  params,
+  headers: new Headers(Object.fromEntries(headers)),
   query: new URLSearchParams(Object.fromEntries(query)),
   arrayBuffer: async () => new Uint8Array(body).buffer,
 });

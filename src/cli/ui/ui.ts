@@ -83,7 +83,9 @@ export function portsOf({ cli }: Session, client: Client): ApiPorts {
     calculations: async () => describeCalculations(calculations),
     submit: (request) => submit(client, request),
     plan: planWithin(() => ({
-      ...{ calculations, clock: cli.clock, settings: readSettings(cli.env) },
+      calculations,
+      clock: cli.clock,
+      settings: readSettings(cli.env),
       access: clientFiles(async () => client, cli.env),
       startThread: (access) => cli.startThread(access),
     })),

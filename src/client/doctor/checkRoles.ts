@@ -84,12 +84,17 @@ function rightsOn({ storage: { blobs, queues }, names }: Client): readonly Right
   const onContainer = (place: string): Right[] => {
     const at = { place, scope: `blobServices/default/containers/${place}` };
     const read: Right = {
-      ...{ ...at, role: "Storage Blob Data Reader", neededBy: askers, does: `read the container ${place}` },
+      ...at,
+      role: "Storage Blob Data Reader",
+      neededBy: askers,
+      does: `read the container ${place}`,
       ask: () => blobs.list(place, "", { pageSize: 1 }),
     };
     const writes = (writtenBy(names)[place] ?? []).map(
       ([blob, neededBy]): Right => ({
-        ...{ ...at, role: "Storage Blob Data Contributor", neededBy },
+        ...at,
+        role: "Storage Blob Data Contributor",
+        neededBy,
         does: `write the container ${place}`,
         ask: () => blobs.replace(place, blob, "", { ifMatch: noEtag }),
       }),
@@ -100,11 +105,16 @@ function rightsOn({ storage: { blobs, queues }, names }: Client): readonly Right
     const at = { place, scope: `queueServices/default/queues/${place}` };
     return [
       {
-        ...{ ...at, role: "Storage Queue Data Reader", neededBy: askers, does: `read the queue ${place}` },
+        ...at,
+        role: "Storage Queue Data Reader",
+        neededBy: askers,
+        does: `read the queue ${place}`,
         ask: async () => (await queues.stats(place)).kind,
       },
       {
-        ...{ ...at, role: "Storage Queue Data Contributor", neededBy: appOnly },
+        ...at,
+        role: "Storage Queue Data Contributor",
+        neededBy: appOnly,
         does: `take and update messages of the queue ${place}`,
         // A lesser role may take messages, but not prolong their time, which the host and the leader do.
         ask: () => queues.update(place, noMessage, noReceipt, { visibleInS: 0 }),

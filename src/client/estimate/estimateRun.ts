@@ -181,15 +181,22 @@ async function measure(
   const planMs = clock.monotonicMs() - startedMs;
   const nothing = planned.chunks === 0 ? "the run has no chunks" : "each chunk that was tried failed";
   return {
-    ...{ chunks: planned.chunks, segments, chunkMs, planMs, files: { planning, computing } },
-    ...{ failed, unmeasured: measured ? undefined : nothing },
+    chunks: planned.chunks,
+    segments,
+    chunkMs,
+    planMs,
+    files: { planning, computing },
+    failed,
+    unmeasured: measured ? undefined : nothing,
   };
 }
 
 export const callsOf = ({ list, read }: FileUse): CallCounts => calls({ list, read });
 
 const useOf = (count: (name: keyof FileUse) => number): FileUse => ({
-  ...{ list: count("list"), read: count("read"), bytes: count("bytes") },
+  list: count("list"),
+  read: count("read"),
+  bytes: count("bytes"),
 });
 const noUse = useOf(() => 0);
 

@@ -32,7 +32,9 @@ export async function durations(client: Client, id: string) {
   const timed = listed.length >= durationsMs.length;
   const sorted = (timed ? listed.map(({ ms }) => ms) : [...durationsMs]).sort((a, b) => a - b);
   return {
-    ...{ run, uid, generation: state?.generation ?? 1 },
+    run,
+    uid,
+    generation: state?.generation ?? 1,
     packs: layout === undefined ? 0 : packsOf(layout),
     /** Packs whose duration is known here. */
     counted: sorted.length,
@@ -104,7 +106,9 @@ export function histogramOf(sorted: readonly number[]) {
   const width = roundWidth((most - least) / (barsMax - 1));
   const first = Math.floor(least / width);
   const bars = Array.from({ length: Math.floor(most / width) - first + 1 }, (_, i) => ({
-    ...{ fromMs: (first + i) * width, toMs: (first + i + 1) * width, packs: 0 },
+    fromMs: (first + i) * width,
+    toMs: (first + i + 1) * width,
+    packs: 0,
   }));
   for (const ms of sorted) {
     const bar = bars[Math.floor(ms / width) - first];

@@ -28,7 +28,10 @@ export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, reco
   const marks = progress?.generation === generation ? progress.marks : [];
   const ended = state === undefined ? 0 : endedOf(state);
   return {
-    ...{ run, uid, generation, packs: layout === undefined ? 0 : packsOf(layout) },
+    run,
+    uid,
+    generation,
+    packs: layout === undefined ? 0 : packsOf(layout),
     submittedAt: iso(spec.lastModifiedMs),
     nowAt: iso(Math.max(spec.dateMs, read?.dateMs ?? 0)),
     /** How many packs of this generation had ended; those that the run gave up are no progress. */

@@ -42,8 +42,13 @@ function workerOf({ name, lastModifiedMs }: ListedBlob, sign: Sign, nowMs: numbe
   const live = isLive(sign, lastModifiedMs, nowMs);
   const state = live ? ("live" as const) : ended === undefined ? ("silent" as const) : ("ended" as const);
   const works = sign.works.map((one) => ({
-    ...{ begun: one.begun, run: one.run, uid: one.uid, work: wordsOf(one.work) },
-    ...{ generation: one.generation, send: one.send, alone: one.alone },
+    begun: one.begun,
+    run: one.run,
+    uid: one.uid,
+    work: wordsOf(one.work),
+    generation: one.generation,
+    send: one.send,
+    alone: one.alone,
     /** Since a thread took it, or since it was delivered; of a process that is not live, until its last sign. */
     forS: (one.ageMs + (live ? sinceMs : 0)) / 1_000,
     ...defined({
@@ -57,7 +62,13 @@ function workerOf({ name, lastModifiedMs }: ListedBlob, sign: Sign, nowMs: numbe
     works.filter((one) => one.begun === begun).map(({ begun: _, ...one }) => one);
   return {
     /** `boot` tells processes of one instance apart. */
-    ...{ instance, boot, state, version, threads, memoryMb, codes },
+    instance,
+    boot,
+    state,
+    version,
+    threads,
+    memoryMb,
+    codes,
     /** By storage's time. */
     signAgeS: sinceMs / 1_000,
     /** By which signal or exit code, or why; told by a supervisor that saw it. */

@@ -45,7 +45,10 @@ export function fieldsOf(schema: Schema | undefined): readonly Field[] {
     const kind = kindOf(property);
     const choices = kind === "boolean" ? [true, false] : property.enum;
     return {
-      ...{ name, kind, schema: property, help: property.description ?? "" },
+      name,
+      kind,
+      schema: property,
+      help: property.description ?? "",
       required: (schema?.required ?? []).includes(name) && property.default === undefined,
       ...(property.default === undefined ? {} : { default: property.default }),
       ...(choices === undefined ? {} : { choices }),

@@ -65,7 +65,9 @@ export async function startHttpFunctions(
     return { methods: methods as string[], template: String(route ?? target.metadata.name), target };
   });
   return startHttpServer<RegisteredFunction>({
-    ...{ port, routes, key: functionKey },
+    port,
+    routes,
+    key: functionKey,
     routePrefix: settings.http.routePrefix,
     keyHint: '"leasefold show key" prints it',
     isAnonymous: (target) => triggerOf(target)[1]["authLevel"] === "anonymous",
@@ -79,7 +81,10 @@ export async function startHttpFunctions(
 }
 
 const httpData = ({ method, url, headers, query, params, body }: HttpIncoming): HttpData => ({
-  ...{ method, url, nullableHeaders: nullable(headers), nullableQuery: nullable(query) },
+  method,
+  url,
+  nullableHeaders: nullable(headers),
+  nullableQuery: nullable(query),
   nullableParams: nullable(Object.entries(params)),
   ...(body.byteLength > 0 ? { body: { bytes: body } } : {}),
 });
@@ -104,7 +109,10 @@ function timerListener(one: RegisteredFunction, around: Surroundings): () => Lis
   const schedule = parseSchedule(bindingText(binding, "schedule", one.metadata.name, env));
   return () =>
     startTimer({
-      ...{ schedule, clock, store: timers?.(one.metadata.name), monitor: binding["useMonitor"] !== false },
+      schedule,
+      clock,
+      store: timers?.(one.metadata.name),
+      monitor: binding["useMonitor"] !== false,
       invoke: (data) => invoker.invoke(one, { inputData: [{ name: input, data }] }),
     });
 }
@@ -113,7 +121,10 @@ function queueListener(one: RegisteredFunction, around: Surroundings): () => Lis
   const { env, settings, clock, random, invoker, storage, log } = around;
   const [input, binding] = triggerOf(one);
   const options: QueueTriggerOptions = {
-    ...{ ...settings.queues, clock, random, log },
+    ...settings.queues,
+    clock,
+    random,
+    log,
     queue: bindingText(binding, "queueName", one.metadata.name, env),
     queues: storage.queues,
     async invoke(message) {

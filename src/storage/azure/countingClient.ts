@@ -54,7 +54,14 @@ function pipelineRequestOf(web: WebResource) {
   // The SDK has already decided whether plain http is allowed; the emulator speaks nothing else.
   const allowInsecureConnection = true;
   const request = createPipelineRequest({
-    ...{ url, method, headers, body, timeout, requestId, abortSignal, streamResponseStatusCodes },
+    url,
+    method,
+    headers,
+    body,
+    timeout,
+    requestId,
+    abortSignal,
+    streamResponseStatusCodes,
     allowInsecureConnection,
   } as RequestOptions);
   // `createPipelineRequest` drops it.

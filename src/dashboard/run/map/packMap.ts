@@ -16,7 +16,12 @@ export function cellOf(map: PackMap, index: number) {
   ] as const;
   return {
     /** Given up: the run ended early without them. Resent, while in flight: lost work. */
-    ...{ index, packs: { from, to }, done, failed, givenUp, resent },
+    index,
+    packs: { from, to },
+    done,
+    failed,
+    givenUp,
+    resent,
     /** Without those resent. */
     inFlight: Math.max(0, inFlight - resent),
     shards: { from: Math.floor(from / map.shardSize), to: Math.floor((to - 1) / map.shardSize) + 1 },
