@@ -11,10 +11,12 @@ const elsewhere = 5;
 
 /**
  * Computes the first chunks and a few others in order, and then all of them in reverse. So it finds random numbers and
- * times, and also what a chunk leaves behind for the next one.
+ * times, and also what a chunk leaves behind for the next one. Where the calculation says that its inputs are all that counts,
+ * the second pass computes them at other indices.
  */
 export async function computeLaw(subject: Subject): Promise<Verdict> {
   const { clock } = subject;
+  const before = subject.calculation.byInput === true && subject.inputs !== undefined ? 1 : 0;
   const once = await firstPass(subject);
   for (const index of others(subject))
     if (!once.has(index)) once.set(index, await computedBytes(subject, index));
@@ -23,7 +25,7 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
   const differing: { readonly index: number; readonly a: Uint8Array; readonly b: Uint8Array }[] = [];
   for (const [index, a] of [...once].reverse()) {
     const startedMs = clock?.monotonicMs() ?? 0;
-    const b = await computedBytes(subject, index);
+    const b = await computedBytes(subject, index, before);
     times.push((clock?.monotonicMs() ?? 0) - startedMs);
     if (!same(a, b)) differing.push({ index, a, b });
   }
@@ -33,13 +35,20 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
   if (smallest === undefined)
     return { tried: `${once.size} of ${subject.count.toLocaleString("en-US")} chunks, also in reverse` };
   const { index, a, b } = smallest;
+  const many = `${differing.length} of ${once.size} chunks differ`;
+  const what = `chunk ${index}${inputText(subject, index)}`;
+  if (before > 0 && same(a, await computedBytes(subject, index)))
+    return broken(
+      `${what}: at another index it gives other bytes`,
+      `byInput says that compute uses neither index nor count; ${many}`,
+      "leave byInput out, or use nothing but input and params",
+      sidesOf("at its index", a, "at another", b),
+    );
   // Right after itself a chunk finds what it left behind, whatever that is.
   await computedBytes(subject, index);
   const again = await computedBytes(subject, index);
   await pause(subject);
   const keeps = same(again, await computedBytes(subject, index));
-  const many = `${differing.length} of ${once.size} chunks differ`;
-  const what = `chunk ${index}${inputText(subject, index)}`;
   if (keeps)
     return broken(
       `${what}: it depends on which chunk was computed before`,
@@ -55,8 +64,8 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
   );
 }
 
-const computedBytes = async (subject: Subject, index: number): Promise<Uint8Array> =>
-  bytesOf(subject, await computeOf(subject, index), `the partial of chunk ${index}`);
+const computedBytes = async (subject: Subject, index: number, before = 0): Promise<Uint8Array> =>
+  bytesOf(subject, await computeOf(subject, index, before), `the partial of chunk ${index}`);
 
 /** Computes the first chunks in order, until there are enough or the time is up. */
 async function firstPass(subject: Subject): Promise<Map<number, Uint8Array>> {

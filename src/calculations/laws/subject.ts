@@ -83,10 +83,11 @@ function watched<Code extends object>(code: Code, onCall: (call: CallName, index
   return own as Code;
 }
 
-/** A chunk's partial as `compute` gives it. */
-export function computeOf(subject: Subject, index: number): Promise<unknown> {
+/** A chunk's partial as `compute` gives it, or would give it if so many chunks were listed before it. */
+export function computeOf(subject: Subject, index: number, before = 0): Promise<unknown> {
   const { calculation, params, count, files, inputs } = subject;
-  const chunk = { index, count, input: inputs?.get(index)?.input, params, files };
+  const place = { index: index + before, count: count + before };
+  const chunk = { ...place, input: inputs?.get(index)?.input, params, files };
   return guarded(`chunk ${index}`, () => calculation.compute(chunk));
 }
 

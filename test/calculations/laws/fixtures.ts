@@ -130,6 +130,18 @@ export const brokenFixtures: readonly BrokenFixture[] = [
     likely: /1 of 4 chunks differ/,
   },
   {
+    name: "a chunk that uses its index, though its input is said to be all that counts",
+    law: "compute",
+    make: () => ({
+      ...sums,
+      byInput: true,
+      plan: () => [1, 2, 3],
+      compute: ({ input, index }) => input + index,
+    }),
+    example: /^chunk \d \(\d\): at another index it gives other bytes$/,
+    likely: /^byInput says .*; 3 of 3 chunks differ$/,
+  },
+  {
     name: "a chunk that throws",
     law: "compute",
     make: () => ({
