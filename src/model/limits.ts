@@ -30,6 +30,8 @@ export const limits = {
   packMsShort: 500,
   /** Where there would be fewer packs, they are rather too short than too long. */
   packsFew: 20,
+  /** A run that keeps its partials has at least so many packs if it has as many chunks: a changed one costs its pack. */
+  packsReusable: 128,
   /** A shorter pack is mostly overhead. */
   packMsMin: 250,
   /** A longer pack would be slow to balance; the host first renews a message after five minutes. */

@@ -116,6 +116,10 @@ export function packSizeFor(chunks: number, chunkMs: number, limitMs: number): n
   return Math.max(1, isTooLong ? size / 2 : size);
 }
 
+/** The same for a run whose partials a later one may reuse: small packs, and not more than `finish` folds directly. */
+export const reusablePackSize = (chunks: number, size: number): number =>
+  Math.min(size, Math.max(1, 2 ** Math.floor(Math.log2(chunks / limits.packsReusable))));
+
 /** Chunk ranges of the packs that `has` lacks, ascending, with neighbors joined. */
 export function gapsOf(layout: Layout, packs: Range, has: (pack: number) => boolean): Range[] {
   const lacking = indexesOf(packs).filter((pack) => !has(pack));

@@ -11,7 +11,7 @@ import { encodeCalls } from "../model/calls.ts";
 import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
-import { packSizeFor, shardSizeFor } from "../model/packs.ts";
+import { packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
 import { type Plan, planVersion, reusingPlanVersion, type Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { documentHash } from "../model/storedSpec.ts";
@@ -56,7 +56,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     from += inputs.length;
   });
   const like = earlier && packSizeLike(earlier, planned);
-  const packSize = spec.packSize ?? like ?? packSizeFor(planned.chunks, chunkMs, attempt.limitMs);
+  const packSize = spec.packSize ?? like ?? sizeFor(planned, chunkMs, spec, attempt);
   const inputs = planned.list ? packInputs?.end() : undefined;
   const reused = earlier ? matchPacks(earlier, { ...planned, packSize }, inputs) : [];
   const plan: Plan = {
@@ -79,6 +79,11 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
+}
+
+function sizeFor({ chunks }: PlannedChunks, chunkMs: number, { reuse }: Spec, { limitMs }: Attempt): number {
+  const size = packSizeFor(chunks, chunkMs, limitMs);
+  return reuse === undefined ? size : reusablePackSize(chunks, size);
 }
 
 /** What this plan may reuse; nothing where a retry recomputes all, or where packs of that size would be too long. */

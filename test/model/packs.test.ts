@@ -7,6 +7,7 @@ import {
   packSizeFor,
   packsOf,
   packsOfShard,
+  reusablePackSize,
   shardOf,
   shardSizeFor,
   shardsOf,
@@ -118,4 +119,21 @@ test("gaps are the chunks of the packs that are missing, neighbours joined", () 
     { from: 5, to: 15 },
     { from: 20, to: 25 },
   ]);
+});
+
+test("a run that keeps its partials has 128 to 256 packs of a power of two, or one for each chunk", () => {
+  for (const [chunks, size, expected] of [
+    [1_000, 1_000, 4],
+    [1_000, 2, 2],
+    [1_024, 64, 8],
+    [127, 127, 1],
+    [0, 1, 1],
+  ] as const)
+    expect([chunks, reusablePackSize(chunks, size)]).toEqual([chunks, expected]);
+  const sizes = fc.property(fc.integer({ min: 128, max: 1e7 }), (chunks) => {
+    const packs = Math.ceil(chunks / reusablePackSize(chunks, chunks));
+    expect(packs).toBeGreaterThanOrEqual(limits.packsReusable);
+    expect(packs).toBeLessThanOrEqual(limits.directPacksMax);
+  });
+  fc.assert(sizes);
 });
