@@ -66,7 +66,8 @@ async function openRun(term: Term, marker: Marker, listed: ListedMarker): Promis
   // Of a recompute whose state was lost: it has a plan of its own.
   const anew = marker.redo === "recompute" ? { origin: marker.generation, code: marker.code } : {};
   const first = { ...firstTasks(marker, submitted.spec, nowMs), ...anew, spec: sha256 };
-  const chain = await takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew });
+  const { reuse } = submitted.spec;
+  const chain = await takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew, reuse });
   const state = chain.state();
   if (isFinal(state.phase)) {
     await cleanUp(term, listed, { state, submitted, manifest: await manifestOrNone(term, state) });

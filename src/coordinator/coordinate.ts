@@ -19,7 +19,7 @@ export interface CoordinateSettings {
 
 export const newTerm = (ports: CoordinatorPorts, leader: Leader, newer: Term["newer"]): Term => ({
   ...ports,
-  ...{ leader, newer, runs: new Map(), backoff: new RunBackoff() },
+  ...{ leader, newer, runs: new Map(), kept: new Set(), backoff: new RunBackoff() },
 });
 
 /**
@@ -44,6 +44,7 @@ export async function coordinate(
     const listed = await listMarkers(term);
     if (listed === "unreachable") continue;
     const { markers, pages } = listed;
+    term.kept = listed.kept;
     term.tellActive?.(leader.term, markers.length);
     const ids = new Set(markers.map(({ id }) => id));
     for (const id of runs.keys()) if (!ids.has(id)) runs.delete(id);

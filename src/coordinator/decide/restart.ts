@@ -1,6 +1,7 @@
 import { encodeBitmap, fullBitmap } from "../../model/bitmap.ts";
 import type { Marker } from "../../model/marker.ts";
 import { indexesOf, type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
+import type { Spec } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
 import { firstState, type State } from "../../model/state.ts";
 import { nodesAboveShards } from "./combine.ts";
@@ -27,16 +28,20 @@ export function beginTurn(state: State): void {
   walkAgain(state);
 }
 
+/** `reuse`: of the run's request. */
+type Retry = Pick<Marker, "generation" | "cap" | "changed" | "code"> & Pick<Spec, "reuse">;
+
 /**
  * A closed run begins its next generation. A shard that was sealed whole and has its node keeps it; every other one
  * is opened again. So only what was missing is computed, and only the path above it is combined.
  */
 export function beginGeneration(
   closed: State,
-  { generation, cap, redo, changed, code }: Pick<Marker, "generation" | "cap" | "redo" | "changed" | "code">,
+  { redo, ...asked }: Retry & Pick<Marker, "redo">,
   nowMs: number,
 ): State {
-  if (redo === "recompute") return fromTheStart(closed, { generation, cap, changed, code }, nowMs);
+  if (redo === "recompute") return fromTheStart(closed, asked, nowMs);
+  const { generation, cap, code } = asked;
   const {
     finishedMs: _finished,
     error: _error,
@@ -87,19 +92,24 @@ function mixed(closed: State, code: string | undefined): Pick<State, "code" | "m
  * Everything anew, under a plan of its own: nothing of the generations before is written over, nor folded, but what the new plan
  * reuses where only changed inputs were asked for.
  */
-function fromTheStart(
-  closed: State,
-  { generation, cap, changed, code }: Pick<Marker, "generation" | "cap" | "changed" | "code">,
-  nowMs: number,
-): State {
-  const { run, uid, origin, spec, plan, term, termid, sequence, turn, command } = closed;
-  const { calls, terms, createdMs, refused } = closed;
+function fromTheStart(closed: State, { generation, cap, changed, code, reuse }: Retry, nowMs: number): State {
+  const { run, uid, spec, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
   return {
     ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
     ...{ spec, term, termid, sequence, turn, command, calls, terms, refused },
     ...{ retriedMs: nowMs, origin: generation, code },
-    ...(changed === undefined || plan === undefined ? {} : { earlier: { run, uid, origin, plan } }),
+    ...(changed === undefined ? {} : { earlier: earlierOf(closed, reuse) }),
   };
+}
+
+/** The latest plan, also where generations after it planned nothing. Its partials are being deleted where the run is complete and does not keep them. */
+function earlierOf(
+  { run, uid, origin, plan, phase, chunksFailed, earlier }: State,
+  reuse: Spec["reuse"],
+): State["earlier"] {
+  if (plan === undefined) return earlier ?? reuse?.from;
+  const isCleaned = phase === "complete" && chunksFailed === 0 && reuse === undefined;
+  return isCleaned ? undefined : { run, uid, origin, plan };
 }
 
 function walkAgain(state: State): void {

@@ -9,6 +9,7 @@ import { runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { isFinal, stateSchema } from "../../model/state.ts";
 import { pagesOf, readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
+import { keptBy } from "../poll/markers.ts";
 import type { CoordinatorPorts, Leader } from "../term.ts";
 
 /**
@@ -149,7 +150,7 @@ async function askIfOld(ports: Ports, leader: Leader, { name, etag }: Old, keepM
 /** Whether an active run reuses its partials. */
 async function isKept({ storage, names }: Ports, { lost: signal }: Leader, id: string): Promise<boolean> {
   for await (const { blobs } of pagesOf(storage.blobs, names.active, "", { metadata: true, signal }))
-    if (blobs.some(({ metadata }) => metadata["keeps"]?.split(",").includes(id))) return true;
+    if (blobs.some((marker) => keptBy(marker).includes(id))) return true;
   return false;
 }
 

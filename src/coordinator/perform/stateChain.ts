@@ -2,6 +2,7 @@ import { wireVersion } from "../../model/decode.ts";
 import { LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
+import type { Spec } from "../../model/run.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
 import { readDocument } from "../../storage/callSteps.ts";
@@ -24,6 +25,7 @@ export type StateStore = Pick<CoordinatorPorts, "names" | "nextSequence"> & {
 
 export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "changed" | "code"> & {
   readonly id: string;
+  readonly reuse?: Spec["reuse"];
   readonly nowMs: number;
   /** What the first state records beyond what every first state does. */
   readonly first?: Partial<State>;

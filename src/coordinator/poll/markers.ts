@@ -48,15 +48,20 @@ export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">
  */
 export async function listMarkers(
   term: Term,
-): Promise<{ readonly markers: readonly ListedMarker[]; readonly pages: number } | "unreachable"> {
+): Promise<
+  | { readonly markers: readonly ListedMarker[]; readonly kept: ReadonlySet<string>; readonly pages: number }
+  | "unreachable"
+> {
   const { clock, leader } = term;
   const found: ListedBlob[] = [];
+  const kept = new Set<string>();
   let [nowMs, pages] = [0, 0];
   try {
     leader.assertLeading();
     for await (const page of markerPages(term, leader.lost)) {
       leader.assertLeading();
       for (const blob of page.blobs) {
+        for (const run of keptBy(blob)) kept.add(run);
         const kind = kindOf(blob, page.dateMs);
         if (kind === "to-lead" || (kind === "newer" && !term.newer.gaveWay)) found.push(blob);
         else tellOnce(term, blob, kind);
@@ -74,8 +79,12 @@ export async function listMarkers(
   const listed = ({ name, etag, metadata, lastModifiedMs }: ListedBlob): ListedMarker => ({
     ...{ id: name, etag, metadata, nowMs, writtenMs: lastModifiedMs },
   });
-  return { markers: found.map(listed), pages };
+  return { markers: found.map(listed), kept, pages };
 }
+
+/** Other runs whose partials that of a marker reuses, also where nobody leads for it. */
+export const keptBy = ({ name, metadata }: Pick<ListedBlob, "name" | "metadata">): readonly string[] =>
+  (metadata["keeps"]?.split(",") ?? []).filter((run) => run !== name);
 
 /** Each process tells of a marker once. */
 function tellOnce({ log, told }: MarkerPorts, { name: whole, metadata }: ListedBlob, kind: MarkerKind): void {

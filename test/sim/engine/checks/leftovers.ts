@@ -1,6 +1,6 @@
 import { isFinal } from "../../../../src/model/state.ts";
 import type { Scene } from "./judge.ts";
-import { type RunRecord, underPlan } from "./ledger.ts";
+import { type Ledger, type RunRecord, underPlan } from "./ledger.ts";
 
 /** At the end of a world, after clean-up. */
 export function checkEnds({ ledger, report }: Scene): void {
@@ -14,7 +14,7 @@ export function checkEnds({ ledger, report }: Scene): void {
     }
     if (!run.specThere && deleteAskedMs === undefined) continue;
     const kept = [...blobs].flatMap(([name, atMs]) =>
-      isDocumented(run, name) || isLate(run, atMs) ? [] : name,
+      isDocumented(run, ledger, name) || isLate(run, atMs) ? [] : name,
     );
     if (kept.length > 0)
       report("what is left is documented", `${kept.length} blobs of ${id}: ${kept.join(", ")}`);
@@ -55,7 +55,7 @@ function isLate({ deleteAskedMs, closedMs, manifests, blobs }: RunRecord, atMs: 
 }
 
 /** What a run leaves: nothing where it was deleted; its partials and nodes where a retry may need them. */
-function isDocumented(run: RunRecord, name: string): boolean {
+function isDocumented(run: RunRecord, { runs }: Ledger, name: string): boolean {
   if (run.deleteAskedMs !== undefined) return false;
   const { rest, origin } = underPlan(name.split("/").slice(3).join("/"));
   if (always.some((pattern) => pattern.test(rest))) return true;
@@ -63,5 +63,6 @@ function isDocumented(run: RunRecord, name: string): boolean {
   const complete = [...run.manifests].some(
     ([generation, manifest]) => generation >= origin && manifest.complete,
   );
-  return (!complete || run.spec?.reuse !== undefined) && /^(parts|nodes)\//.test(rest);
+  const reused = [...runs.values()].some(({ spec }) => spec?.reuse?.keeps.includes(run.id));
+  return (!complete || reused || run.spec?.reuse !== undefined) && /^(parts|nodes)\//.test(rest);
 }

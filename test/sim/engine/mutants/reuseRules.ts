@@ -4,6 +4,11 @@ const changed = "a run reuses what has the same inputs, and computes the one pac
 const chain = "a third run reuses partials of the first two, each where it stands";
 const deleted =
   "the earlier run is deleted while a later one stands on it, which fails and computes what is lost in a retry";
+const retried = "a gapped run that a later one stands on is retried and complete, and keeps its partials";
+const cleaned =
+  "a complete run is retried for changed inputs before its partials are deleted, and computes everything";
+const again =
+  "a retry of changed inputs that ended before its plan is tried again and reuses what was there before";
 const gap = "a failed run gives what it computed, and its gap is computed";
 
 /** What a plan reuses, and what becomes of it. */
@@ -34,7 +39,28 @@ export const reuseRules: readonly Mutant[] = [
     rule: 31,
     killedBy: "deleted only what is worthless",
     cases: [changed],
-    edits: edit("coordinator/perform/close.ts", "&& keeps === undefined", ""),
+    edits: edit("coordinator/perform/close.ts", "&& !keeps", ""),
+  },
+  {
+    without: "partials that an active run reuses",
+    rule: 31,
+    killedBy: "deleted only what is worthless",
+    cases: [retried],
+    edits: edit("coordinator/perform/close.ts", " || term.kept.has(state.run)", ""),
+  },
+  {
+    without: "a look whether the partials before a retry are being deleted",
+    rule: 31,
+    killedBy: "fails only for a reason",
+    cases: [cleaned],
+    edits: edit("coordinator/decide/restart.ts", "isCleaned ? undefined", "phase === null ? undefined"),
+  },
+  {
+    without: "the plan before a retry that planned nothing",
+    rule: 31,
+    killedBy: "the scenario's own end",
+    cases: [again],
+    edits: edit("coordinator/decide/restart.ts", "return earlier ??", "return"),
   },
   {
     without: "a retry that computes what was lost",

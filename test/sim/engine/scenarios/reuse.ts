@@ -31,6 +31,17 @@ async function afterOne(script: Script): Promise<void> {
   script.broken.fileOf = files({ 5: "new" });
 }
 
+/** A complete run `a` that was not submitted to keep its partials, and has a gap: pack 3. */
+async function withGap(script: Script): Promise<void> {
+  script.start({ breakAfterMs: 4_000 });
+  script.start();
+  script.broken.fileOf = files();
+  script.broken.chunks.add(7);
+  await script.submit({ ...request, id: "a", tolerate: { chunks: 2 } });
+  await script.untilEnded(1, "a");
+  script.broken.chunks.clear();
+}
+
 const played = (
   seed: number,
   scenario: (script: Script) => Promise<void>,
@@ -121,6 +132,26 @@ export const reuse: Readonly<Record<string, Scenario>> = {
         { chunkMs: () => 5_000 },
       ),
 
+  "a gapped run that a later one stands on is retried and complete, and keeps its partials": () =>
+    played(
+      40,
+      async (script) => {
+        await withGap(script);
+        script.broken.fileOf = files({ 20: "new" });
+        await script.submit({ ...request, id: "b", reuse: "a" });
+        await script.until("it is planned", () => script.run("b")?.plan !== undefined);
+        await script.tell("pause", "b");
+        await script.tell("retry", "a");
+        await script.untilEnded(2, "a");
+        script.mustBe("complete", 2, "a");
+        await script.tell("resume", "b");
+        await script.untilEnded(1, "b");
+        script.mustBe("complete", 1, "b");
+        script.must(sentOf(script, "b") === "3,10", "the gap and the change are computed");
+      },
+      { chunkMs: () => 3_000 },
+    ),
+
   "the earlier run is deleted before the plan of the later one, which computes everything": () =>
     played(36, async (script) => {
       await afterOne(script);
@@ -137,13 +168,7 @@ export const reuse: Readonly<Record<string, Scenario>> = {
 
   "a retry of changed inputs computes what is missing and what has changed, and names what it kept": () =>
     played(38, async (script) => {
-      script.start({ breakAfterMs: 4_000 });
-      script.start();
-      script.broken.fileOf = files();
-      script.broken.chunks.add(7);
-      await script.submit({ ...request, id: "a", tolerate: { chunks: 2 } });
-      await script.untilEnded(1, "a");
-      script.broken.chunks.clear();
+      await withGap(script);
       script.broken.fileOf = files({ 7: "mended", 20: "new" });
       await script.tell({ kind: "retry", redo: "changed-inputs" }, "a");
       await script.untilEnded(2, "a");
@@ -180,15 +205,50 @@ export const reuse: Readonly<Record<string, Scenario>> = {
         { chunkMs: () => 3_000 },
       ),
 
+  "a retry of changed inputs that ended before its plan is tried again and reuses what was there before":
+    () =>
+      played(41, async (script) => {
+        await withGap(script);
+        for (const [id, generation] of [
+          ["b", 1],
+          ["a", 2],
+        ] as const) {
+          script.broken.doom = ({ kind }, run) => (kind === "plan" && run === id ? "hangs" : undefined);
+          if (generation === 1) await script.submit({ ...request, id, reuse: "a" });
+          else await script.tell({ kind: "retry", redo: "changed-inputs" }, id);
+          await script.world.advance(5_000);
+          await script.tell("cancel", id);
+          await script.untilEnded(generation, id);
+          script.broken.doom = undefined;
+          await script.tell({ kind: "retry", redo: "changed-inputs" }, id);
+          await script.untilEnded(generation + 1, id);
+          script.mustBe("complete", generation + 1, id);
+          script.must(sentIn(script, id, generation + 1) === "3", `of ${id} only the gap is computed`);
+        }
+      }),
+
+  "a complete run is retried for changed inputs before its partials are deleted, and computes everything":
+    () =>
+      played(42, async (script) => {
+        script.start({ breakAfterMs: 4_000 });
+        script.start();
+        script.broken.fileOf = files();
+        const planned = Promise.withResolvers<void>();
+        script.hold = ({ op }) => (op === "blobs.removeMany" ? planned.promise : undefined);
+        await script.submit({ ...request, id: "a" });
+        await script.untilEnded(1, "a");
+        script.start();
+        await script.tell({ kind: "retry", redo: "changed-inputs" }, "a");
+        await script.until("it is planned", () => script.run("a")?.origin === 2);
+        planned.resolve();
+        await script.untilEnded(2, "a");
+        script.mustBe("complete", 2, "a");
+        script.must(script.run("a")?.plan?.reused === undefined, "nothing is reused");
+      }),
+
   "a failed run gives what it computed, and its gap is computed": () =>
     played(37, async (script) => {
-      script.start({ breakAfterMs: 4_000 });
-      script.start();
-      script.broken.fileOf = files();
-      script.broken.chunks.add(7);
-      await script.submit({ ...request, id: "a", tolerate: { chunks: 2 } });
-      await script.untilEnded(1, "a");
-      script.broken.chunks.clear();
+      await withGap(script);
       await script.submit({ ...request, id: "b", reuse: true });
       await script.untilEnded(1, "b");
       script.mustBe("complete", 1, "b");
