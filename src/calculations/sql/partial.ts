@@ -28,33 +28,37 @@ const changed =
 /** Stores the rows of a query. Their order is kept. */
 export async function storeRows(query: string, rejects: Rejects, session: Session): Promise<Rows> {
   const path = newPath(session);
-  await session.run(`create or replace temp table made as ${query}`);
-  const columns = await session.rows("describe made");
+  const columns = await session.rows(`describe ${query}`);
   const texts = columns
     .map((row) => [String(row["column_name"]), String(row["column_type"])] as const)
     .filter(([, type]) => changed.test(type));
   const replaced = texts.map(([name]) => `cast(${identifier(name)} as varchar) as ${identifier(name)}`);
   const star = replaced.length === 0 ? "*" : `* replace (${replaced.join(", ")})`;
   await session.run(
-    `copy (select ${star} from made) to ${textLiteral(path)} (format parquet, compression zstd)`,
+    `copy (select ${star} from (${query})) to ${textLiteral(path)} (format parquet, compression zstd)`,
   );
-  await session.run("drop table made");
   return { rejects, texts, rows: await readFile(path) };
 }
 
-/** Makes the table `parts` of the rows of partials, in order, in which an aggregate does not read UNION ALL. */
+/** Makes the view `parts` of the rows of partials, in order, in which an aggregate does not read UNION ALL. */
 export async function loadParts(partials: readonly Partial[], session: Session): Promise<void> {
-  const selects: string[] = [];
+  const loaded: { readonly paths: string[]; readonly star: string }[] = [];
   for (const { texts, rows } of partials) {
     const path = newPath(session);
     await writeFile(path, rows);
     const typed = texts.map(([name, type]) => `cast(${identifier(name)} as ${type}) as ${identifier(name)}`);
     const star = typed.length === 0 ? "*" : `* replace (${typed.join(", ")})`;
-    selects.push(`select ${star} from read_parquet(${textLiteral(path)})`);
+    const last = loaded.at(-1);
+    if (last?.star === star) last.paths.push(path);
+    else loaded.push({ paths: [path], star });
   }
-  const [first, ...more] = selects;
-  await session.run(`create or replace temp table parts as ${first}`);
-  for (const select of more) await session.run(`insert into parts ${select}`);
+  const [first, ...more] = loaded.map(
+    ({ paths, star }) => `select ${star} from read_parquet([${paths.map(textLiteral).join(", ")}])`,
+  );
+  if (more.length === 0) return session.run(`create temp view parts as ${first}`);
+  await session.run(`create temp table "all of parts" as ${first}`);
+  for (const select of more) await session.run(`insert into "all of parts" ${select}`);
+  await session.run('create temp view parts as from "all of parts"');
 }
 
 /** The header is JSON; its length comes first, as four bytes, little-endian. */

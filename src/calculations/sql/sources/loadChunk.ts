@@ -57,14 +57,13 @@ export async function loadChunk(
   }
   const all = selects.map(({ paths, text }) => text(`[${paths.map(textLiteral).join(", ")}]`));
   const [first = noRows(reader, hive), ...more] = all;
-  await session.run('drop table if exists "all of data"');
-  if (more.length === 0) await session.run(`create or replace temp view data as ${first}`);
+  if (more.length === 0) await session.run(`create temp view data as ${first}`);
   else {
     // An aggregate reads the selects of UNION ALL in another order, and `last` fails over them (DuckDB 1.5.5).
     const list = neededList(columns, [...reader.columns, ...hive]);
     await session.run(`create temp table "all of data" as select ${list} from (${first})`);
     for (const select of more) await session.run(`insert into "all of data" select ${list} from (${select})`);
-    await session.run('create or replace temp view data as from "all of data"');
+    await session.run('create temp view data as from "all of data"');
   }
   return local;
 }

@@ -40,9 +40,11 @@ export function refuseRejects({ count, first: [first] }: Rejects, max: number): 
   );
 }
 
-/** The records of CSV files that DuckDB has rejected in this session since the last call. */
+/** The records of CSV files that DuckDB has rejected in this use of the session. */
 export async function takeRejects(local: readonly LocalFile[], session: Session): Promise<Rejects> {
-  const there = await session.rows("select 1 from duckdb_tables() where table_name = 'reject_errors'");
+  const there = await session.rows(
+    "select 1 from duckdb_tables() where table_name = 'reject_errors' and estimated_size > 0",
+  );
   if (there.length === 0) return noRejects;
   // A statement may read a file twice, and a record may have several faults.
   const rows = await session.rows(
@@ -53,8 +55,6 @@ export async function takeRejects(local: readonly LocalFile[], session: Session)
      order by list_position([${local.map(({ path }) => textLiteral(path)).join(", ")}]::varchar[], file_path), byte
      limit ${sourceLimits.rejectsShown}`,
   );
-  await session.run("delete from reject_errors");
-  await session.run("delete from reject_scans");
   const origins = new Map(local.map((one) => [one.path, one]));
   const first = rows.flatMap((row) => {
     const origin = origins.get(String(row["file_path"]));
