@@ -52,18 +52,19 @@ function* within(reused: readonly Reused[], { from, to }: Range): Generator<[Reu
     }
 }
 
-/** What the packs of a range are in earlier plans, one shard there at a time. */
-export function* reusedShards(
-  reused: readonly Reused[],
-  packs: Range,
-): Generator<{ readonly of: Reused; readonly shard: number; readonly interval: ReusedInterval }> {
+/** What the packs of a range are in earlier plans, by the shards there; several of these packs may be one there. */
+export function reusedShards(reused: readonly Reused[], packs: Range) {
+  const shards = new Map<string, { of: Reused; shard: number; numbers: Map<number, number> }>();
   for (const [of, [from, to, at]] of within(reused, packs))
-    for (let pack = from; pack < to; ) {
-      const shard = Math.floor((at + pack - from) / of.shardSize);
-      const end = Math.min(to, from + (shard + 1) * of.shardSize - at);
-      yield { of, shard, interval: [pack, end, at + pack - from] };
-      pack = end;
+    for (let pack = from; pack < to; pack += 1) {
+      const there = at + pack - from;
+      const shard = Math.floor(there / of.shardSize);
+      const key = `${of.run} ${of.uid} ${of.origin} ${shard}`;
+      const known = shards.get(key) ?? { of, shard, numbers: new Map() };
+      shards.set(key, known);
+      known.numbers.set(pack, there);
     }
+  return shards.values();
 }
 
 /** The packs of a shard whose partials are reused. */

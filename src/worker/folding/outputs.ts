@@ -98,13 +98,15 @@ export async function findPacks(of: OutputsOf, shard: number): Promise<Found> {
   const found: Found = new Map();
   for await (const [pack, blob, output] of listPacks(ports, { ...plan, shard, wanted }))
     if (pack >= packs.from && pack < packs.to) found.set(pack, packOutput(plan, pack, blob, output));
-  for (const { of: earlier, shard, interval } of reusedShards(plan.reused ?? [], packs)) {
-    const [from, to, at] = interval;
-    const there = { ...earlier, shard, wanted: { ...wanted, plan: earlier.plan } };
-    for await (const [number, blob, output] of listPacks(ports, there)) {
-      const pack = from + number - at;
-      if (!(pack >= from && pack < to) || found.has(pack)) continue;
-      const own = packOutput(plan, pack, blob, output);
+  for (const { of: earlier, shard, numbers } of reusedShards(plan.reused ?? [], packs)) {
+    const there = new Map<number, readonly [ListedBlob, OutputFacts]>();
+    const wantedThere = { ...wanted, plan: earlier.plan };
+    for await (const [number, ...listed] of listPacks(ports, { ...earlier, shard, wanted: wantedThere }))
+      there.set(number, listed);
+    for (const [pack, number] of numbers) {
+      const listed = there.get(number);
+      if (listed === undefined || found.has(pack)) continue;
+      const own = packOutput(plan, pack, ...listed);
       found.set(pack, { ...own, facts: { ...own.facts, attempts: 0, reused: 1 } });
     }
   }
