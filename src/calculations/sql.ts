@@ -12,9 +12,9 @@ import {
   type Rows,
   storeRows,
 } from "./sql/partial.ts";
+import { planQuery } from "./sql/planQuery.ts";
 import { loadChunk, type SqlInput } from "./sql/sources/loadChunk.ts";
 import { loadTables } from "./sql/sources/loadTables.ts";
-import { findTables, openSource, planChunks } from "./sql/sources/planSource.ts";
 import {
   joinRejects,
   noRejects,
@@ -25,7 +25,7 @@ import {
   takeBadLines,
   takeRejects,
 } from "./sql/sources/rejects.ts";
-import { namedColumns, statementsOf } from "./sql/statements.ts";
+import { statementsOf } from "./sql/statements.ts";
 import { writeRows } from "./sql/writeRows.ts";
 
 /**
@@ -41,7 +41,7 @@ export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
   byInput: true,
   summary: "A SQL query over many CSV, JSON or Parquet files, on DuckDB",
   params: sqlParams,
-  plan: (given, { files }) => planQuery(given, files),
+  plan: async (given, { files }) => (await planQuery(given, files)).chunks,
   async compute({ input, params: given, files }) {
     const { named } = input;
     const { map, reads } = await statementsOf(given, named);
@@ -74,19 +74,6 @@ export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
   },
   codec: { contentType: "application/octet-stream", encode: encodePartial, decode: decodePartial },
 });
-
-async function* planQuery(given: SqlParams, files: Files): AsyncGenerator<SqlInput> {
-  const { chunkBytes } = given;
-  const tables = await findTables(given.table, files);
-  const source = await withSession((session) => openSource(given, files, session));
-  const columns = [...source.reader.columns, ...source.hive].map(([name]) => name);
-  const named = namedColumns(given, columns);
-  const { reads } = await statementsOf(given, named);
-  // A session is one task's at a time, and who reads a plan may wait between two inputs.
-  yield* await withSession((session) =>
-    Array.fromAsync(planChunks(source, { chunkBytes, reads, tables, named }, files, session)),
-  );
-}
 
 interface ChunkToMap {
   readonly input: SqlInput;

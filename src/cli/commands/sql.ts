@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { filesOver } from "../../calculations/files.ts";
 import { describeParams, parseParams } from "../../calculations/params.ts";
-import { type ExplainedQuery, explainQuery } from "../../calculations/sql/explainQuery.ts";
 import type { SqlParams } from "../../calculations/sql/params.ts";
+import { type ExplainedQuery, explainQuery } from "../../calculations/sql/planQuery.ts";
 import { sql } from "../../calculations/sql.ts";
 import type { Session } from "../cli.ts";
 import { clientFiles } from "../connect.ts";

@@ -55,7 +55,7 @@ export interface PlanRequest extends Pick<SqlInput, "tables" | "named"> {
   readonly chunkBytes: number;
   readonly reads: Reads;
   /** Gets the bytes that are read of each file or piece of one. */
-  readonly onPart?: (bytes: number) => void;
+  readonly onPart?: ((bytes: number) => void) | undefined;
 }
 
 /**
