@@ -100,12 +100,12 @@ export function checkQuery({ query }: ApiRequest, known: readonly string[]): voi
 }
 
 /** A whole number in the query; undefined if it is absent. */
-export function queryWhole(request: ApiRequest, name: string, max: number): number | undefined {
+export function queryWhole(request: ApiRequest, name: string, max: number, min = 1): number | undefined {
   const text = request.query.get(name);
   if (text === null) return undefined;
   const value = Number(text);
-  if (/^\d{1,15}$/.test(text) && value >= 1 && value <= max) return value;
-  throw invalid(name, `${text} is not a whole number from 1 to ${max}`, "bad-query");
+  if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
+  throw invalid(name, `${text} is not a whole number from ${min} to ${max}`, "bad-query");
 }
 
 /** An answer that caches must not keep, because it changes. */

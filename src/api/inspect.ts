@@ -4,12 +4,14 @@ import { failures } from "../client/failures.ts";
 import { durations } from "../client/inspection/durations.ts";
 import { type PackMap, packMapOf } from "../client/inspection/packMap.ts";
 import { timeline } from "../client/inspection/timeline.ts";
+import { logs } from "../client/logs.ts";
 import { parseSample, verify } from "../client/questions/verify.ts";
 import { peekQueue } from "../client/queues.ts";
 import { findResult } from "../client/result.ts";
 import { readShown } from "../client/retried.ts";
 import { requireSpec } from "../client/runDocuments.ts";
 import { readStatus } from "../client/status.ts";
+import { calculationLimits } from "../model/limits.ts";
 import {
   type ApiAnswer,
   type ApiHandler,
@@ -87,6 +89,13 @@ const shownMax = 10_000;
 export const getFailures: ApiHandler = async (request, client) => {
   const max = queryWhole(request, "max", shownMax);
   return fresh(await failures(client, routeParam(request, "id"), max === undefined ? {} : { max }));
+};
+
+/** What the code of a run printed: `?chunk=` of one chunk, `?max=` lines at most. */
+export const getLogs: ApiHandler = async (request, client) => {
+  const chunk = queryWhole(request, "chunk", calculationLimits.chunksMax, 0);
+  const max = queryWhole(request, "max", shownMax);
+  return fresh(await logs(client, routeParam(request, "id"), { chunk, max }));
 };
 
 /** Size, duration and cost estimate of a run, before anything is paid. Stores nothing. */

@@ -58,6 +58,7 @@ export const routes: readonly Route[] = [
   { method: "GET", route: "runs/{id}/manifest", query: ["generation"], handler: inspect.getManifest },
   { method: "POST", route: "runs/{id}/verify", query: ["sample", "wait"], handler: inspect.verifyRun },
   { method: "GET", route: "runs/{id}/failures", query: ["max"], handler: inspect.getFailures },
+  { method: "GET", route: "runs/{id}/logs", query: ["chunk", "max"], handler: inspect.getLogs },
   { method: "GET", route: "runs/{id}/map", handler: inspect.getMap },
   { method: "GET", route: "runs/{id}/durations", handler: inspect.getDurations },
   { method: "GET", route: "runs/{id}/timeline", handler: inspect.getTimeline },

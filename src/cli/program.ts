@@ -7,6 +7,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addInputs } from "./commands/inputs.ts";
 import { addFailures, addRuns, addStatus, addWatch } from "./commands/inspect.ts";
 import { addLeader } from "./commands/leader.ts";
+import { addLogs } from "./commands/logs.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addPrune } from "./commands/prune.ts";
 import { addQueues } from "./commands/queues.ts";
@@ -32,6 +33,7 @@ const groups: Readonly<Record<string, readonly AddCommand[]>> = {
     addCap,
     addCancel,
     addFailures,
+    addLogs,
     addRetry,
     addResult,
     addReport,

@@ -40,6 +40,9 @@ export const clientLimits = {
   runPagesRead: 10,
   /** Failure records shown by default: a person reads the first few, a program asks for more. */
   failuresShown: 1_000,
+  /** Lines that user code printed, shown by default, and attempts of which they are read. */
+  logLinesShown: 1_000,
+  logBlobsRead: 1_000,
   /** Notes of failed attempts read: two calls each, and the newest are enough. */
   triedRead: 100,
   /** Largest pack whose inputs are shown; the range of chunks is enough for a larger one. */

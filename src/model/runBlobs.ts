@@ -50,6 +50,8 @@ export function runBlobs(id: string, uid: string, origin = 1) {
     /** Says that instances with other code, named by a hash, requeue work of the generation. */
     otherCode: (generation: number, hash: string) => `${failures}code.${pad(generation, 3)}.${hash}`,
     failure,
+    printed: `${root}printed/`,
+    printedOf: (work: Work) => `${root}printed/${workName(work)}/`,
     tried: (work: Work, generation: number, send: number) => `${failure(work, generation, send)}.tried`,
   };
 }

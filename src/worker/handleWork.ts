@@ -96,11 +96,16 @@ async function attempt(
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const begin = (chunkNow?: ChunkNow) => persist(ports, () => held.begin(chunkNow));
   const handle = handlers[message.kind] as (ports: WorkerPorts, attempt: Attempt) => Promise<string>;
+  const printed = ports.keepPrinted(message, tag);
   const work = () =>
     ports.watch.during(message, (signal) =>
-      handle(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin }),
+      handle(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin, onPrint: printed.add }),
     );
-  return alone ? ports.inTurn(work) : work();
+  try {
+    return await (alone ? ports.inTurn(work) : work());
+  } finally {
+    await printed.end();
+  }
 }
 
 /** Work that runs user code, by the kind of its message. */

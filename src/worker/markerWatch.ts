@@ -21,10 +21,14 @@ export async function stillWanted(
 /** Options for user code under the limits of its attempt, run only if its work is still wanted when a thread takes it. */
 export const taskOptions = (
   ports: WorkerPorts,
-  { message, limitMs, alone, signal, begin }: Attempt,
+  { message, limitMs, alone, signal, begin, onPrint }: Attempt,
   urgent = true,
 ): TaskOptions => ({
-  ...{ urgent, limitMs, alone, signal },
+  urgent,
+  limitMs,
+  alone,
+  signal,
+  onPrint,
   async onStart(chunkNow) {
     await stillWanted(ports, message, "begin");
     await begin(chunkNow);

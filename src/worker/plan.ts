@@ -115,7 +115,9 @@ async function planAndTime(
 ): Promise<{ readonly planned: PlannedChunks; readonly chunkMs: number }> {
   const { userCode } = ports;
   const options = { ...taskOptions(ports, attempt), held: true };
-  const sampleOptions = { ...options, limitMs: Math.min(attempt.limitMs, sampleLimitMs) };
+  const limitMs = Math.min(attempt.limitMs, sampleLimitMs);
+  // What a sample prints is printed again when its chunk is computed.
+  const sampleOptions = { ...options, limitMs, onPrint: undefined };
   const leave = await userCode.hold(options);
   try {
     const planned = await userCode.plan({ calculation, params }, sink, options);

@@ -7,8 +7,9 @@ import type { WantedOutput } from "../model/output.ts";
 import type { TreeLimits } from "../model/packs.ts";
 import { olderPlan, type Plan, type Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
+import type { KeepPrinted } from "./keepPrinted.ts";
 import type { ChunkNow, WorkSigns } from "./signs.ts";
-import type { UserCode } from "./threads/userCode.ts";
+import type { TaskOptions, UserCode } from "./threads/userCode.ts";
 
 /** What the worker acts on; one per process. */
 export interface WorkerPorts extends ProcessState {
@@ -52,6 +53,7 @@ export interface ProcessState {
   /** Does one thing after the other: whole attempts at work that ended processes before, the write of their output included. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signs: WorkSigns;
+  readonly keepPrinted: KeepPrinted;
 }
 
 /** A run, and where a retry planned anew, the generation that did. */
@@ -120,6 +122,7 @@ export interface Attempt<Message extends WorkMessage = WorkMessage> {
   readonly signal: AbortSignal;
   /** To be called when a thread takes the work. */
   readonly begin: (chunkNow?: ChunkNow) => Promise<void>;
+  readonly onPrint?: TaskOptions["onPrint"];
 }
 
 /** The work is not wanted any more: the message is completed and nothing is recorded. */

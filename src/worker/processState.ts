@@ -1,6 +1,7 @@
 import { oneAtATime } from "../storage/system.ts";
 import { otherCodeNotes } from "./attempt/rightCode.ts";
 import { documents } from "./documents.ts";
+import { keepPrinted } from "./keepPrinted.ts";
 import { markerWatch } from "./markerWatch.ts";
 import type { ProcessState, WorkerPorts } from "./ports.ts";
 import { type SignedProcess, workSigns } from "./signs.ts";
@@ -16,4 +17,5 @@ export const processState = (
   noteOtherCode: otherCodeNotes(ports),
   inTurn: oneAtATime(),
   signs: workSigns(ports, process),
+  keepPrinted: keepPrinted(ports, process.instance),
 });

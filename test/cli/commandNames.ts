@@ -15,6 +15,7 @@ export const commandNames: readonly string[] = [
   "cap",
   "cancel",
   "failures",
+  "logs",
   "retry",
   "result",
   "report",

@@ -82,7 +82,7 @@ export async function lawsInThread(
   const unwatch = watchMemory(worker, memoryMb, (text) => end("memory", text));
   const answer = taskFiles(access, over.signal);
   answerThread(port1, over.signal, async (question) => {
-    if (question.say === "taken" || question.say === "inputs") return undefined;
+    if (question.say !== "list" && question.say !== "read") return undefined;
     // An error that a calculation cannot handle, such as no storage, ends the check.
     return await answer(question).catch((error: unknown) => void done.reject(error));
   });

@@ -9,7 +9,9 @@ import { loadCalculations } from "../../calculations/registry.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../calculations/runJob.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
+import { printedLimits } from "../../model/printed.ts";
 import { markChunk } from "./chunkMark.ts";
+import { printingOf, withPrinting } from "./printing.ts";
 import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
 import type { InputSink } from "./userCode.ts";
 
@@ -26,7 +28,8 @@ calculations.catch(() => {});
 // biome-ignore lint/style/noDefaultExport: Piscina runs the default export of its file.
 export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
   const { port } = task;
-  const { ask, access } = threadPort(port);
+  const { ask, tell, access } = threadPort(port);
+  const printing = printingOf(task, tell);
   try {
     const known = await calculations;
     const has = known.versionOf(task.calculation);
@@ -40,7 +43,9 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
     const time = timeOf(task.limitMs);
     const value = await withinAttempt(time, () =>
-      withFloating(() => work(task, calculation, filesOver(access), { sink, time })),
+      withPrinting(printing, () =>
+        withFloating(() => work(task, calculation, filesOver(access), { sink, time })),
+      ),
     );
     const waitedForMs = waitedMs() - waitedBeforeMs;
     const ms = performance.now() - startedMs;
@@ -56,6 +61,9 @@ export default async function run(task: ThreadTask): Promise<ThreadAnswer> {
     };
   } finally {
     releaseSpares();
+    // Its answer comes after all lines, and the process does not close the port before.
+    if (printing.printed > 0)
+      await ask({ say: "printed", more: Math.max(0, printing.printed - printedLimits.lines) });
     port.close();
   }
 }

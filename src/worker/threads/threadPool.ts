@@ -144,7 +144,7 @@ interface TaskEnds {
  */
 function runningTask(
   { access, memoryMb }: PoolSettings,
-  { limitMs, signal, onStart }: TaskOptions,
+  { limitMs, signal, onStart, onPrint }: TaskOptions,
   { sink, workerOf, work, mark }: TaskEnds,
 ) {
   const { port1, port2 } = new MessageChannel();
@@ -166,7 +166,8 @@ function runningTask(
 
   const reply = async (message: Question): Promise<Reply> => {
     if (message.say === "list" || message.say === "read") return files(message);
-    if (message.say === "inputs") await sink?.(message.inputs);
+    if (message.say === "printed") onPrint?.(message.line, message.more ?? 0);
+    else if (message.say === "inputs") await sink?.(message.inputs);
     else {
       clearTimeout(timer);
       await onStart?.(() => markedChunk(mark));

@@ -1,6 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FileAccess, FileFact } from "../../calculations/files.ts";
 import { CalculationError } from "../../model/errors.ts";
+import type { PrintedLine } from "../../model/printed.ts";
 import type { ChunkMark } from "./chunkMark.ts";
 import type { CalculationTask, ComputeTask, FinishTask, FoldTask } from "./userCode.ts";
 
@@ -35,6 +36,8 @@ type FromThread = { readonly id: number } & Question;
 export type Question =
   | { readonly say: "taken"; readonly thread: number }
   | { readonly say: "inputs"; readonly inputs: readonly unknown[] }
+  /** User code printed a line, or as the last thing so many that were not sent. */
+  | { readonly say: "printed"; readonly line?: PrintedLine; readonly more?: number }
   | { readonly say: "list"; readonly source: string; readonly cursor: string | undefined }
   | {
       readonly say: "read";
@@ -96,6 +99,8 @@ export type ThreadAnswer =
  */
 export function threadPort(port: MessagePort): {
   ask(question: Question): Promise<Reply>;
+  /** Sends at once, and waits for nothing: the calculation may never end its turn. */
+  tell(said: Question): void;
   readonly access: FileAccess;
 } {
   const waiting = new Map<number, ReturnType<typeof Promise.withResolvers<Reply>>>();
@@ -143,7 +148,7 @@ export function threadPort(port: MessagePort): {
       throw refusal(reply);
     },
   };
-  return { ask, access };
+  return { ask, tell: (said) => post([{ ...said, id: asked++ }]), access };
 }
 
 const movedWith = (question: Question): ArrayBuffer[] =>

@@ -2,6 +2,7 @@ import type { ResultBytes } from "../../calculations/contract.ts";
 import type { CoveringPart } from "../../calculations/foldParts.ts";
 import type { ChunkRange, PlannedChunks, SampleTime } from "../../calculations/timeChunks.ts";
 import type { Range } from "../../model/packs.ts";
+import type { PrintedLine } from "../../model/printed.ts";
 
 /**
  * The port through which the engine runs a user's calculation: a pool of worker threads, or code in this process for
@@ -73,4 +74,6 @@ export interface TaskOptions {
    * chunk that the thread computes at that moment.
    */
   readonly onStart?: (chunkNow?: () => number | undefined) => void | Promise<void>;
+  /** Gets each line that user code prints, and at last how many more there were. */
+  readonly onPrint?: ((line: PrintedLine | undefined, more: number) => void) | undefined;
 }

@@ -1,0 +1,100 @@
+import pMap from "p-map";
+import { chunksOfPack, packsOf, shardOf } from "../model/packs.ts";
+import { decodePrinted, type PrintedLine } from "../model/printed.ts";
+import { runBlobs } from "../model/runBlobs.ts";
+import type { ListedBlob } from "../storage/ports.ts";
+import { type Client, clientLimits } from "./client.ts";
+import { blobPages } from "./containersAndQueues.ts";
+import { readState, requireSpec } from "./runDocuments.ts";
+import { invalid } from "./runRequest.ts";
+
+/** A line that user code printed. */
+export interface LogLine extends Omit<PrintedLine, "atMs"> {
+  /** By the clock of the instance. */
+  readonly at: string;
+  /** `00003/00000042` for a pack, `node/1/00003`, `plan` or `finish`. */
+  readonly work: string;
+  readonly generation: number;
+  /** `{send}-{delivery}-{random}`. */
+  readonly attempt: string;
+  readonly instance: string;
+}
+
+export interface Logs {
+  readonly run: string;
+  readonly uid: string;
+  /** In the order of their times. */
+  readonly lines: readonly LogLine[];
+  /** Lines that were not kept, or are not among these. */
+  readonly more: number;
+}
+
+export interface LogsQuery {
+  /** Only what was printed while this chunk was computed, or beside chunks in its pack. */
+  readonly chunk?: number | undefined;
+  /** Lines at most; the newest. */
+  readonly max?: number | undefined;
+}
+
+/**
+ * What a run's `plan`, `compute`, `merge` and `finish` printed by `console`, of attempts that have ended: at most 200 lines of
+ * each, and of 500 attempts of each instance. Costs a list, and a read for each attempt that printed. Throws `InputError`.
+ *
+ * Not promised: lines of a process that died, and of an instance of an earlier version.
+ */
+export async function logs(client: Client, id: string, query: LogsQuery = {}): Promise<Logs> {
+  const { run, uid } = (await requireSpec(client, id)).value;
+  const max = query.max ?? clientLimits.logLinesShown;
+  const blobs: ListedBlob[] = [];
+  const prefix = await prefixOf(client, { run, uid }, query.chunk);
+  for await (const page of blobPages(client, client.names.runs, prefix, { metadata: true }))
+    blobs.push(...page.blobs);
+  const newest = blobs
+    .sort((a, b) => b.lastModifiedMs - a.lastModifiedMs)
+    .slice(0, clientLimits.logBlobsRead);
+  const read = await pMap(newest, (blob) => linesOf(client, { run, uid }, blob), {
+    concurrency: clientLimits.readsAtOnce,
+  });
+  const all = read
+    .flatMap(({ lines }) => lines)
+    .filter(({ chunk }) => query.chunk === undefined || chunk === undefined || chunk === query.chunk)
+    .sort((a, b) => a.at.localeCompare(b.at));
+  const lines = all.slice(-max);
+  return { run, uid, lines, more: read.reduce((sum, one) => sum + one.more, all.length - lines.length) };
+}
+
+async function prefixOf(
+  client: Client,
+  { run, uid }: { readonly run: string; readonly uid: string },
+  chunk: number | undefined,
+): Promise<string> {
+  const at = runBlobs(run, uid);
+  if (chunk === undefined) return at.printed;
+  const layout = (await readState(client, run, uid))?.value.layout;
+  if (layout === undefined) throw invalid("chunk", "the run has no plan yet");
+  const pack = Math.floor(chunk / layout.packSize);
+  if (pack >= packsOf(layout) || chunk >= chunksOfPack(layout, pack).to)
+    throw invalid("chunk", `the run has chunks 0 to ${layout.chunks - 1}`);
+  return at.printedOf({ kind: "pack", shard: shardOf(layout, pack), pack });
+}
+
+async function linesOf(
+  client: Client,
+  { run, uid }: { readonly run: string; readonly uid: string },
+  { name, metadata }: ListedBlob,
+): Promise<{ readonly lines: readonly LogLine[]; readonly more: number }> {
+  const found = await client.storage.blobs.read(client.names.runs, name);
+  const body = found.kind === "missing" ? "" : Buffer.from(found.body).toString();
+  const printed = decodePrinted(metadata, body);
+  if (printed === undefined) return { lines: [], more: 0 };
+  const below = name.slice(runBlobs(run, uid).printed.length);
+  const [work, attempt] = [below.slice(0, below.lastIndexOf("/")), below.slice(below.lastIndexOf("/") + 1)];
+  const { generation, instance, more, lines } = printed;
+  return {
+    lines: lines.map(({ atMs, ...line }) => ({
+      ...line,
+      ...{ at: new Date(atMs).toISOString(), work, generation, attempt, instance },
+    })),
+    more,
+  };
+}

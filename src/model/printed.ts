@@ -1,0 +1,64 @@
+import * as z from "zod";
+import { wireVersion } from "./decode.ts";
+
+/**
+ * What user code printed in one attempt: `printed/{work}/{tag}`, a line of JSON for each line. Metadata say who it was, and
+ * how many lines more there were.
+ */
+const printedLineSchema = z.object({
+  /** Wall clock of the thread. */
+  atMs: z.number().nonnegative(),
+  level: z.enum(["debug", "info", "warn", "error"]),
+  /** The chunk that was computed; absent beside chunks, as in `plan` or `merge`. */
+  chunk: z.int().nonnegative().optional(),
+  text: z.string(),
+});
+export type PrintedLine = z.infer<typeof printedLineSchema>;
+
+/** Of one attempt, so that a loop that prints fills neither memory nor storage. */
+export const printedLimits = {
+  lines: 200,
+  characters: 2_000,
+  /** Attempts of one run whose lines a process keeps. */
+  attempts: 500,
+} as const;
+
+export interface Printed {
+  readonly generation: number;
+  /** `{send}-{delivery}-{random}`. */
+  readonly attempt: string;
+  readonly instance: string;
+  /** Lines that were not kept. */
+  readonly more: number;
+  readonly lines: readonly PrintedLine[];
+}
+
+const metadataSchema = z.object({
+  v: z.literal(String(wireVersion)),
+  generation: z.coerce.number().int().positive(),
+  instance: z.string(),
+  more: z.coerce.number().int().nonnegative(),
+});
+
+export const encodePrinted = ({ generation, instance, more, lines }: Omit<Printed, "attempt">) => ({
+  body: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+  metadata: { v: String(wireVersion), generation: `${generation}`, instance, more: `${more}` },
+});
+
+/** Lines that are none are left out: people read them, and nothing depends on them. Undefined for another version's. */
+export function decodePrinted(
+  metadata: Readonly<Record<string, string>>,
+  body: string,
+): Omit<Printed, "attempt"> | undefined {
+  const about = metadataSchema.safeParse(metadata);
+  if (!about.success) return undefined;
+  const { v: _version, ...rest } = about.data;
+  const lines = body.split("\n").flatMap((line) => {
+    try {
+      return [printedLineSchema.parse(JSON.parse(line))];
+    } catch {
+      return [];
+    }
+  });
+  return { ...rest, lines };
+}
