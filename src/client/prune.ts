@@ -1,6 +1,7 @@
 import { closedBlobs, parseClosed } from "../model/closedRun.ts";
 import { decodeJson } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
+import { keptBy } from "../model/marker.ts";
 import { runIdPattern } from "../model/names.ts";
 import { specSchema } from "../model/run.ts";
 import { specBlob } from "../model/runBlobs.ts";
@@ -42,10 +43,14 @@ interface Pruning {
 
 async function pruneRuns(client: Client, { keepMs, dry }: Pruning): Promise<string[]> {
   const runs: string[] = [];
+  const kept = new Set<string>();
+  for await (const { blobs } of blobPages(client, client.names.active, "", { metadata: true }))
+    for (const run of blobs.flatMap(keptBy)) kept.add(run);
   for await (const { blobs, dateMs } of blobPages(client, client.names.runs, closedBlobs))
     for (const { name, lastModifiedMs } of blobs) {
       const id = parseClosed(name)?.id;
       if (id === undefined || dateMs - lastModifiedMs <= keepMs) continue;
+      if (kept.has(id)) continue;
       // One that is tried again has a marker.
       if ((await headMarker(client, id)).kind === "found") continue;
       if (await isAskedToDelete(client, id, dry)) runs.push(id);

@@ -48,7 +48,7 @@ export type Submitted = z.infer<typeof submittedSchema>;
  */
 export async function submit(client: Client, request: RunRequest): Promise<Submitted> {
   const asked = checkRequest(request, client.calculations);
-  const checked = { ...asked, reuse: await findReuse(client, asked) };
+  const checked = { ...asked, reuse: await reuseFor(client, asked) };
   const deadlineMs = client.clock.monotonicMs() + clientLimits.deletionWaitMs;
   const drawn = new Set<string>();
   let run = checked.id ?? drawId(client, checked);
@@ -64,7 +64,7 @@ export async function submit(client: Client, request: RunRequest): Promise<Submi
       const toldMs = askedMs === undefined ? undefined : await toldPackLimitMs(client);
       const packLimitMs =
         askedMs === undefined || toldMs === undefined ? undefined : Math.min(askedMs, toldMs);
-      const reuses = checked.reuse?.from?.run;
+      const reuses = tried.reuse?.from?.run;
       const holding = defined({ cap: tried.cap, packLimitMs, reuses });
       return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, ...holding };
     }
@@ -85,12 +85,25 @@ export async function submit(client: Client, request: RunRequest): Promise<Submi
   }
 }
 
+/** What is asked for has to be there for a new run only: a repeated submit may come when it is deleted. */
+async function reuseFor(client: Client, asked: CheckedRequest): Promise<Spec["reuse"]> {
+  try {
+    return await findReuse(client, asked);
+  } catch (error) {
+    const there = asked.id === undefined ? undefined : (await readSpec(client, asked.id))?.value;
+    if (!(error instanceof InputError) || there?.requestHash !== asked.requestHash) throw error;
+    return there.reuse;
+  }
+}
+
 type Tried =
   | {
       readonly kind: "accepted";
       readonly uid: string;
       readonly final: boolean;
       readonly cap?: number | undefined;
+      /** What the run may reuse, which is that of its first submit. */
+      readonly reuse: Spec["reuse"];
     }
   /** Another request has this id. */
   | { readonly kind: "taken"; readonly spec: Spec }
@@ -109,6 +122,7 @@ async function trySubmit(
   const created = await createSpec(client, request, { run, uid });
   let owner = uid;
   let { sha256 } = created;
+  let { reuse } = request;
   let state: State | undefined;
   if (created.kind === "existed") {
     const found = await readSpec(client, run);
@@ -116,6 +130,7 @@ async function trySubmit(
     const spec = found.value;
     owner = spec.uid;
     sha256 = found.sha256;
+    reuse = spec.reuse;
     const ours = drawn.has(owner);
     if (!ours && request.id === undefined) return { kind: "taken", spec };
     // Also of an earlier try of this call: somebody may have replaced it since.
@@ -128,14 +143,14 @@ async function trySubmit(
   const final = state !== undefined && isFinal(state.phase);
   // A finished run needs no marker, but it must not be in deletion.
   const key = { run, uid: owner };
-  const keeps = request.reuse?.keeps.join(",") || undefined;
+  const keeps = reuse?.keeps.join(",") || undefined;
   const marker = { keeps, ...markerBy(owner, state), spec: sha256, cap: state?.cap ?? request.cap };
   const cap = final ? undefined : await createMarker(client, key, marker);
   if (final ? await isBeingDeleted(client, run) : cap === undefined) return { kind: "deleting" };
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
   // last, so it can no longer reach a spec that still exists after the marker.
   const now = (await readSpec(client, run))?.value.uid;
-  return now === owner ? { kind: "accepted", uid: owner, final, cap } : { kind: "deleting" };
+  return now === owner ? { kind: "accepted", uid: owner, final, cap, reuse } : { kind: "deleting" };
 }
 
 async function createSpec(client: Client, request: Request, { run, uid }: RunKey) {

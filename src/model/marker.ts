@@ -68,3 +68,12 @@ export const wantMoves: Readonly<Record<Want, readonly Want[]>> = {
   cancelled: ["cancelled", "delete"],
   delete: ["delete"],
 };
+
+interface KeepingMarker {
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Other runs whose partials the run of a marker reuses, also where the marker does not decode. */
+export const keptBy = ({ name, metadata }: KeepingMarker): readonly string[] =>
+  (metadata["keeps"]?.split(",") ?? []).filter((run) => run !== name);

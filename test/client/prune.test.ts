@@ -20,12 +20,13 @@ async function ended({ client, storage, putResult }: Awaited<ReturnType<typeof c
   return run;
 }
 
-test("runs that ended long ago are asked to be deleted, and neither younger ones nor one that is tried again", async () => {
+test("runs that ended long ago are asked to be deleted, and neither younger ones nor one that is tried again or reused by one at work", async () => {
   const world = await clientWorld();
   await ended(world, "old");
+  await ended(world, "reused");
   const again = await ended(world, "again");
   await world.world.advance(monthMs + 2_000);
-  await world.putMarker(again, { generation: 2 });
+  await world.putMarker(again, { generation: 2, keeps: "reused" });
   await ended(world, "young");
   expect(await prune(world.client, monthMs)).toEqual({ runs: ["old"], blobs: 0 });
   const wanted = ["old", "again", "young"].map(

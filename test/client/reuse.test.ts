@@ -3,6 +3,7 @@ import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { type Submitted, submit } from "../../src/client/submit.ts";
 import { encodeCalls, noCalls } from "../../src/model/calls.ts";
 import { closedBlob, encodeClosedRun } from "../../src/model/closedRun.ts";
+import { specBlob } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { type ClientWorld, clientWorld, counted, failureOf, names } from "./clientWorld.ts";
 
@@ -63,6 +64,22 @@ test("reuse is no part of the request: the same id without it is the same run", 
   const first = await submit(client, { ...request, id: "r", reuse: true });
   const again = await submit(client, { ...request, id: "r" });
   expect(again).toMatchObject({ uid: first.uid, created: false });
+});
+
+test("a submit is repeated after the run that it reuses was deleted, and is still the same run", async () => {
+  const world = await clientWorld();
+  const { client, storage } = world;
+  await ended(world, "first", { reuse: true });
+  await ended(world, "second", { reuse: true });
+  const submitted = await submit(client, { ...request, id: "r", reuse: "first" });
+  expect(submitted.reuses).toBe("first");
+  storage.operator.deleteBlob(names.runs, specBlob("first"));
+  for (const reuse of ["first", "second", true] as const)
+    expect(await submit(client, { ...request, id: "r", reuse })).toMatchObject({
+      ...{ uid: submitted.uid, created: false, reuses: "first" },
+    });
+  const other = submit(client, { ...request, params: { to: 7 }, id: "r", reuse: "first" });
+  expect(await failureOf(other)).toMatchObject({ message: "reuse: there is no run first" });
 });
 
 test.each([

@@ -2,14 +2,13 @@ import { closedBlob, closedBlobs, parseClosed } from "../../model/closedRun.ts";
 import { CorruptDataError, messageOf, NewerVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
-import { encodeMarker } from "../../model/marker.ts";
+import { encodeMarker, keptBy } from "../../model/marker.ts";
 import { expiryBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
 import { runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { isFinal, stateSchema } from "../../model/state.ts";
 import { pagesOf, readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
-import { keptBy } from "../poll/markers.ts";
 import type { CoordinatorPorts, Leader } from "../term.ts";
 
 /**

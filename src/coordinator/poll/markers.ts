@@ -1,7 +1,7 @@
 import { idSchema } from "../../model/decode.ts";
 import { NewerVersionError, StorageError } from "../../model/errors.ts";
 import { logEvents } from "../../model/log.ts";
-import { decodeMarker } from "../../model/marker.ts";
+import { decodeMarker, keptBy } from "../../model/marker.ts";
 import { runIdPattern } from "../../model/names.ts";
 import { pagesOf } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
@@ -81,10 +81,6 @@ export async function listMarkers(
   });
   return { markers: found.map(listed), kept, pages };
 }
-
-/** Other runs whose partials that of a marker reuses, also where nobody leads for it. */
-export const keptBy = ({ name, metadata }: Pick<ListedBlob, "name" | "metadata">): readonly string[] =>
-  (metadata["keeps"]?.split(",") ?? []).filter((run) => run !== name);
 
 /** Each process tells of a marker once. */
 function tellOnce({ log, told }: MarkerPorts, { name: whole, metadata }: ListedBlob, kind: MarkerKind): void {
