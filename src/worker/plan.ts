@@ -12,13 +12,14 @@ import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
+import { packsReused, type Reused } from "../model/reuse.ts";
 import { type Plan, planVersion, reusingPlanVersion, type Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { documentHash } from "../model/storedSpec.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";
-import { type EarlierRun, matchPacks, openEarlier, PackInputs, packSizeLike } from "./reuse.ts";
+import { type EarlierRun, matchPacks, openEarlier, PackInputs } from "./reuse.ts";
 import type { InputSink } from "./threads/userCode.ts";
 
 const json = { contentType: "application/json" };
@@ -55,10 +56,10 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     packInputs?.add(inputs);
     from += inputs.length;
   });
-  const like = earlier && packSizeLike(earlier, planned);
+  const matched = earlier ? matchPacks(earlier, planned, planned.list ? packInputs?.end() : undefined) : [];
+  const like = earlier && isWorth(matched, planned, earlier.plan) ? earlier.plan.packSize : undefined;
   const packSize = spec.packSize ?? like ?? sizeFor(planned, chunkMs, spec, attempt);
-  const inputs = planned.list ? packInputs?.end() : undefined;
-  const reused = earlier ? matchPacks(earlier, { ...planned, packSize }, inputs) : [];
+  const reused = packSize === earlier?.plan.packSize ? matched : [];
   const plan: Plan = {
     // Older instances wait with a plan whose partials they would miss.
     v: reused.length > 0 ? reusingPlanVersion : planVersion,
@@ -80,6 +81,10 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
 }
+
+/** Whether at least half of the packs of the earlier size are reused. Fewer are not worth packs of another size than the plan's own. */
+const isWorth = (reused: readonly Reused[], { chunks }: PlannedChunks, { packSize }: Plan): boolean =>
+  2 * packsReused(reused) >= chunks / packSize;
 
 function sizeFor({ chunks }: PlannedChunks, chunkMs: number, { reuse }: Spec, { limitMs }: Attempt): number {
   const size = packSizeFor(chunks, chunkMs, limitMs);

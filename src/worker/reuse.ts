@@ -4,7 +4,7 @@ import { canonicalJson } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { belongsTo, parseOutputFacts } from "../model/output.ts";
-import { type Layout, powerFrom } from "../model/packs.ts";
+import { type Layout, packsOf, powerFrom } from "../model/packs.ts";
 import type { Earlier, Reused, ReusedInterval } from "../model/reuse.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import { lastNumberOf, runBlobs } from "../model/runBlobs.ts";
@@ -124,25 +124,21 @@ async function listPartials(
 
 const isSpan = ({ packSize }: Layout): boolean => powerFrom(packSize) === packSize;
 
-/** The pack size of the earlier plan, where packs of it can be the same as before. */
-export const packSizeLike = ({ plan }: EarlierRun, { chunks }: PlannedChunks): number | undefined =>
-  isSpan(plan) || plan.chunks === chunks ? plan.packSize : undefined;
-
 /**
- * The packs of a new plan whose partials the earlier run has, as few intervals. `compute` may ask for a chunk's index and
+ * The packs of a new plan with packs of the same size whose partials the earlier run has, as few intervals. `compute` may ask for a chunk's index and
  * for their count, so these must be the same too, unless the calculation says that it does not. A partial of a size that is no
  * power of two may be several spans, and which ones depends on its index (docs/ARCHITECTURE.md, rule 30).
  */
 export function matchPacks(
   earlier: EarlierRun,
-  { chunks, packSize, byInput = false }: PlannedChunks & Pick<Layout, "packSize">,
+  { chunks, byInput = false }: PlannedChunks,
   inputs: readonly string[] | undefined,
 ): readonly Reused[] {
   const { plan, inputs: before } = earlier;
-  if (plan.packSize !== packSize || (before === undefined) !== (inputs === undefined)) return [];
+  if ((before === undefined) !== (inputs === undefined)) return [];
   const moves = byInput && isSpan(plan) && inputs !== undefined;
   if (!moves && plan.chunks !== chunks) return [];
-  const packs = Math.ceil(chunks / packSize);
+  const packs = packsOf({ ...plan, chunks });
   return intervalsOf(earlier, moves ? movedPairs(before ?? [], inputs) : samePairs(before, inputs, packs));
 }
 

@@ -28,7 +28,7 @@ function earlierOf(inputs: readonly string[], packSize: number, there?: Readonly
 
 function matched(earlier: EarlierRun, inputs: readonly string[], byInput: boolean): readonly Reused[] {
   const { packSize } = earlier.plan;
-  const planned = { chunks: inputs.length, packSize, list: true, byInput };
+  const planned = { chunks: inputs.length, list: true, byInput };
   return matchPacks(earlier, planned, packInputs(inputs, packSize));
 }
 

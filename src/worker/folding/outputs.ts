@@ -91,7 +91,7 @@ function membersOf(layout: Layout, shard: number, members: string | undefined): 
   return all.filter((pack) => hasBit(bits, pack - packs.from));
 }
 
-/** The partials of a shard that are there, by pack: its own, and for the others those that the plan reuses. */
+/** The partials of a shard that are there, by pack in ascending order: its own, and for the others those that the plan reuses. */
 export async function findPacks(of: OutputsOf, shard: number): Promise<Found> {
   const { ports, plan, wanted } = of;
   const packs = packsOfShard(plan, shard);
@@ -110,7 +110,7 @@ export async function findPacks(of: OutputsOf, shard: number): Promise<Found> {
       found.set(pack, { ...own, facts: { ...own.facts, attempts: 0, reused: 1 } });
     }
   }
-  return found;
+  return new Map([...found].sort(([a], [b]) => a - b));
 }
 
 type ListedPack = readonly [pack: number, blob: ListedBlob, facts: OutputFacts];
