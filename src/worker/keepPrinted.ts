@@ -1,8 +1,9 @@
 import { StorageError } from "../model/errors.ts";
 import { type WorkMessage, workOf } from "../model/message.ts";
+import type { Names } from "../model/names.ts";
 import { encodePrinted, type PrintedLine, printedLimits } from "../model/printed.ts";
 import { runBlobs } from "../model/runBlobs.ts";
-import type { WorkerPorts } from "./ports.ts";
+import type { BlobStore } from "../storage/ports.ts";
 
 /** Keeps what user code prints in one attempt; nothing where it prints nothing. */
 export type KeepPrinted = (
@@ -17,7 +18,7 @@ export type KeepPrinted = (
 const runsKept = 100;
 
 export function keepPrinted(
-  { storage, names }: Pick<WorkerPorts, "storage" | "names">,
+  { storage, names }: { readonly storage: { readonly blobs: BlobStore }; readonly names: Names },
   instance: string,
 ): KeepPrinted {
   /** Attempts of the latest runs whose lines were kept here. */

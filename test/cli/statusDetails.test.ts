@@ -99,12 +99,16 @@ describe("leasefold status", () => {
   });
 
   it.each([
-    ["--map", "getMap"],
-    ["--durations", "getDurations"],
-    ["--timeline", "getTimeline"],
+    ["--map", "map"],
+    ["--durations", "durations"],
+    ["--timeline", "timeline"],
   ])("%s --json is what %s answers over HTTP", async (option, route) => {
     const { run, client } = await inspected();
-    const { jsonBody } = await call(client, route, apiRequest("x", { params: { id: "r1" } }));
+    const { jsonBody } = await call(
+      client,
+      `GET runs/{id}/${route}`,
+      apiRequest("x", { params: { id: "r1" } }),
+    );
     expect(JSON.parse((await run(`status r1 ${option} --json`)).out)).toEqual(jsonBody);
   });
 

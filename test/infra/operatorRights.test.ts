@@ -65,6 +65,7 @@ const lines: readonly Line[] = [
   { line: "status r1 --durations", least: "read", before: computing },
   { line: "status r1 --timeline", least: "read", before: computing },
   { line: "failures r1", least: "read", before: computing },
+  { line: "logs r1", least: "read", before: computing },
   { line: "result r1", least: "read", before: finished },
   { line: "report r1", least: "read", before: finished, files: true },
   { line: "leader", least: "read", before: led },
