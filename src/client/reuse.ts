@@ -3,7 +3,7 @@ import { parseRunId } from "../model/names.ts";
 import type { Spec } from "../model/run.ts";
 import { isFinal } from "../model/state.ts";
 import { type Client, defined } from "./client.ts";
-import { readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
+import { readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
 import { type CheckedRequest, invalid } from "./runRequest.ts";
 import { runs } from "./runs.ts";
 
@@ -45,6 +45,7 @@ async function reuseOf(
   if (spec === undefined) return `there is no run ${id}`;
   const state = (await readState(client, id, spec.uid))?.value;
   if (state === undefined || !isFinal(state.phase)) return `run ${id} has not ended`;
+  if ((await readMarker(client, id))?.value.want === "delete") return `run ${id} is being deleted`;
   const { uid, origin, plan, reused = [] } = state;
   if (plan === undefined) return `run ${id} was never planned`;
   if (spec.calculation !== calculation.name) return `run ${id} is of ${spec.calculation}`;

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
+import { markerBy } from "../../src/client/commands/decideCommand.ts";
 import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
 import { type Submitted, submit } from "../../src/client/submit.ts";
 import { encodeCalls, noCalls } from "../../src/model/calls.ts";
 import { closedBlob, encodeClosedRun } from "../../src/model/closedRun.ts";
+import { encodeMarker } from "../../src/model/marker.ts";
 import { specBlob } from "../../src/model/runBlobs.ts";
 import type { State } from "../../src/model/state.ts";
 import { type ClientWorld, clientWorld, counted, failureOf, names } from "./clientWorld.ts";
@@ -80,6 +82,16 @@ test("a submit is repeated after the run that it reuses was deleted, and is stil
     });
   const other = submit(client, { ...request, params: { to: 7 }, id: "r", reuse: "first" });
   expect(await failureOf(other)).toMatchObject({ message: "reuse: there is no run first" });
+});
+
+test("a run that is being deleted is not taken, and refused where it is named, for its partials are about to go", async () => {
+  const world = await clientWorld();
+  const { uid } = await ended(world, "old", { reuse: true });
+  const metadata = encodeMarker({ ...markerBy(uid, undefined), want: "delete" });
+  await world.storage.blobs.create(names.active, "old", "", { metadata });
+  const error = await failureOf(submit(world.client, { ...request, reuse: "old" }));
+  expect(error).toMatchObject({ name: "InputError", message: "reuse: run old is being deleted" });
+  expect((await submit(world.client, { ...request, reuse: true })).reuses).toBeUndefined();
 });
 
 test.each([
