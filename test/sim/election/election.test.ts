@@ -11,7 +11,7 @@ import type { CaseDone } from "./simulationWorker.ts";
 /** `LEASEFOLD_SIM_SEEDS=1-100000` runs a longer range; `npm run sim` plays one seed again. */
 const asked = process.env["LEASEFOLD_SIM_SEEDS"];
 const [from = 1, to = from] = (asked ?? "1-400").split("-").map(Number);
-const takeoversAtLeast = 10_000;
+const takeoversAtLeast = 5_000;
 const threads = Math.min(4, availableParallelism());
 let code: SimulationCode;
 let file: string;
