@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { encodeMessage } from "../../../src/model/message.ts";
-import { expiryBlob } from "../../../src/model/names.ts";
 import { shardSizeFor } from "../../../src/model/packs.ts";
 import { runBlobs } from "../../../src/model/runBlobs.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
@@ -53,7 +52,6 @@ describe("one run on the twin", () => {
     const { root } = runBlobs("r", uid);
     expect(engine.storage.operator.blobNames("sim-runs")).toEqual([
       expect.stringMatching(/^_closed\/\d{13}\.r$/),
-      expiryBlob,
       `${root}plan.json`,
       `${root}state.json`,
       "r/spec.json",

@@ -61,22 +61,23 @@ const lower = (body: Uint8Array): Uint8Array => {
   return lowered === text ? body : Buffer.from(lowered);
 };
 
-/** Beyond any version of a document that this code reads: a plan has two. */
-const versionsAhead = 10;
+/** Beyond what this code reads: it knows one version of most documents, and two of a plan. */
+const next = (version: number): number => (version === 1 ? 2 : version + 2);
+const before = (version: number): number => (version === 2 ? 1 : version - 2);
 
 /** Documents and messages are objects with `v`; anything else is left as it is. */
 function liftText(text: string): string {
   const value = objectIn(text);
   const version = value?.["v"];
   if (typeof version !== "number" || "sinceNextVersion" in (value ?? {})) return text;
-  return JSON.stringify({ ...value, v: version + versionsAhead, sinceNextVersion: "unknown before" });
+  return JSON.stringify({ ...value, v: next(version), sinceNextVersion: "unknown before" });
 }
 
 function lowerText(text: string): string {
   const value = objectIn(text);
   if (value === undefined || !("sinceNextVersion" in value)) return text;
   const { sinceNextVersion: _known, ...rest } = value;
-  return JSON.stringify({ ...rest, v: Number(rest["v"]) - versionsAhead });
+  return JSON.stringify({ ...rest, v: before(Number(rest["v"])) });
 }
 
 function objectIn(text: string): Record<string, unknown> | undefined {

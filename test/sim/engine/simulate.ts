@@ -107,7 +107,7 @@ function endBound(
   const idealMs = (chunks * 0.7 * how.paceMs) / 2;
   const limitsMs = how.hangs ? 4 * how.packLimitMs : 0;
   // A run waits so long for instances that have its code.
-  const codeMs = how.changing ? 720_000 + how.packLimitMs : 0;
+  const codeMs = how.changing ? 3_600_000 + how.packLimitMs : 0;
   return { idealMs, k: 2, cMs: 120_000 + limitsMs + codeMs };
 }
 

@@ -116,7 +116,11 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [nobody],
-    edits: edit("client/commands/decideCommand.ts", "redo === undefined && !same", 'redo === "mix" && !same'),
+    edits: edit(
+      "client/commands/decideCommand.ts",
+      '(redo === undefined || redo === "changed-inputs") && !same',
+      'redo === "mix" && !same',
+    ),
   },
   {
     without: "names of its own for what is computed anew",

@@ -46,7 +46,7 @@ export const inFlightRules: readonly Mutant[] = [
   {
     without: "more patience with each loss",
     rule: 19,
-    killedBy: "the scenario's own end",
+    killedBy: "messages do not pile up",
     cases: [
       "signs of long packs do not arrive for minutes, and what seems lost is resent more and more rarely",
     ],
@@ -88,7 +88,7 @@ export const inFlightRules: readonly Mutant[] = [
     without: "telling a list that failed from an empty one",
     rule: 13,
     killedBy: "fails only for a reason",
-    cases: { seedsFrom: 1 },
+    cases: { seedsFrom: 67 },
     edits: edit(
       "worker/folding/outputs.ts",
       "for await (const page of pagesOf(storage.blobs, names.runs, prefix, { metadata: true })) yield* page.blobs;",

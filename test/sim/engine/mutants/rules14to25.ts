@@ -84,8 +84,8 @@ export const rules14to25: readonly Mutant[] = [
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
     edits: edit(
       "coordinator/decide/decide.ts",
-      '  if (trackPlan(draft, seen) === "older") beginTurn(draft.state);\n  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n',
-      '  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n  if (trackPlan(draft, seen) === "older") beginTurn(draft.state);\n',
+      "  const planned = trackPlan(draft, seen);\n",
+      "  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n  const planned = trackPlan(draft, seen);\n",
     ),
   },
   {

@@ -119,7 +119,7 @@ const takeTurns = () =>
       else worked ??= from;
       return times <= 3 ? "hangs" : worked === from ? undefined : "kills";
     };
-    let refusals = 4;
+    let refusals = 8;
     const fateOf = ({ op, args }: FarCall) => {
       const isLate = worked !== undefined && op === "blobs.create" && String(args[1]).includes("/parts/");
       return isLate && refusals-- > 0 ? "lost request" : "arrives";
