@@ -15,12 +15,13 @@ beforeAll(async () => {
 });
 afterAll(() => app?.stop());
 
-test("a worker is killed in the middle of one of the last packs: the run ends in seconds", async () => {
+/** Kills a follower in the middle of one of the last packs; gives how many packs were resent. */
+async function killedNearTheEnd(): Promise<number> {
   const [chunks, ms] = [9, 1_500];
   const { run } = await submit(app.client, { calculation: "chain", params: { chunks, ms }, packSize: 1 });
   await app.until(run, (view) => (view.packs?.done ?? 0) >= chunks - instances);
   const victim = await busyFollower(app, ms);
-  if (victim === undefined) throw new Error("no worker was in the middle of a pack");
+  if (victim === undefined) return 0;
   await app.instances.instances[victim]?.kill();
   const killedMs = performance.now();
   const view = await app.until(run, (one) => !one.active);
@@ -28,9 +29,16 @@ test("a worker is killed in the middle of one of the last packs: the run ends in
   expect(performance.now() - killedMs).toBeLessThan(60_000);
   await app.instances.instances[victim]?.restart();
   expect(view).toMatchObject({ phase: "complete", chunks: { total: chunks, done: chunks, failed: 0 } });
-  expect(view.packs?.again).toBeGreaterThan(0);
   expect(await app.result(run)).toBe(await serialChain(chunks));
-});
+  return view.packs?.again ?? 0;
+}
+
+test("a worker is killed in the middle of one of the last packs: the run ends in seconds", async () => {
+  // On a busy machine it may have ended its pack before the kill reaches it.
+  let again = 0;
+  for (let tried = 0; tried < 4 && again === 0; tried += 1) again = await killedNearTheEnd();
+  expect(again).toBeGreaterThan(0);
+}, 180_000);
 
 test("whoever leads or works is killed again and again: every chunk is in the result once", async () => {
   const chunks = 150;
