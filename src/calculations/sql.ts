@@ -37,7 +37,7 @@ import { writeRows } from "./sql/writeRows.ts";
  */
 export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
   name: "sql",
-  version: "1",
+  version: "2",
   byInput: true,
   summary: "A SQL query over many CSV, JSON or Parquet files, on DuckDB",
   params: sqlParams,

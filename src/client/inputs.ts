@@ -65,7 +65,11 @@ export async function deleteInputs(client: Client, path: string): Promise<Pick<I
 }
 
 const prefixOf = ({ names }: Client, path: string): string =>
-  path === names.inputs ? "" : path.replace(`${names.inputs}/`, "");
+  path === names.inputs
+    ? ""
+    : path.startsWith(`${names.inputs}/`)
+      ? path.slice(names.inputs.length + 1)
+      : path;
 
 /** `sales` is the file or the folder of that name, and `sales/` the folder; neither is `sales-2026`. */
 const isAt = (name: string, prefix: string): boolean =>

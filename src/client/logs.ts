@@ -3,9 +3,9 @@ import { chunksOfPack, packsOf, shardOf } from "../model/packs.ts";
 import { decodePrinted, type PrintedLine } from "../model/printed.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import type { ListedBlob } from "../storage/ports.ts";
-import { type Client, clientLimits } from "./client.ts";
+import { type Client, clientLimits, iso } from "./client.ts";
 import { blobPages } from "./containersAndQueues.ts";
-import { readState, requireSpec } from "./runDocuments.ts";
+import { type RunKey, readState, requireSpec } from "./runDocuments.ts";
 import { invalid } from "./runRequest.ts";
 
 /** A line that user code printed. */
@@ -34,6 +34,8 @@ export interface LogsQuery {
   readonly chunk?: number | undefined;
   /** Lines at most; the newest. */
   readonly max?: number | undefined;
+  /** Attempts that are known, and not read again. */
+  readonly known?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -48,7 +50,9 @@ export async function logs(client: Client, id: string, query: LogsQuery = {}): P
   const blobs: ListedBlob[] = [];
   const prefix = await prefixOf(client, { run, uid }, query.chunk);
   for await (const page of blobPages(client, client.names.runs, prefix, { metadata: true }))
-    blobs.push(...page.blobs);
+    blobs.push(
+      ...page.blobs.filter(({ name }) => query.known?.has(placeOf({ run, uid }, name).attempt) !== true),
+    );
   const newest = blobs
     .sort((a, b) => b.lastModifiedMs - a.lastModifiedMs)
     .slice(0, clientLimits.logBlobsRead);
@@ -63,11 +67,7 @@ export async function logs(client: Client, id: string, query: LogsQuery = {}): P
   return { run, uid, lines, more: read.reduce((sum, one) => sum + one.more, all.length - lines.length) };
 }
 
-async function prefixOf(
-  client: Client,
-  { run, uid }: { readonly run: string; readonly uid: string },
-  chunk: number | undefined,
-): Promise<string> {
+async function prefixOf(client: Client, { run, uid }: RunKey, chunk: number | undefined): Promise<string> {
   const at = runBlobs(run, uid);
   if (chunk === undefined) return at.printed;
   const layout = (await readState(client, run, uid))?.value.layout;
@@ -78,23 +78,23 @@ async function prefixOf(
   return at.printedOf({ kind: "pack", shard: shardOf(layout, pack), pack });
 }
 
+/** The work and the attempt in a name. */
+function placeOf({ run, uid }: RunKey, name: string): Pick<LogLine, "work" | "attempt"> {
+  const below = name.slice(runBlobs(run, uid).printed.length);
+  const at = below.lastIndexOf("/");
+  return { work: below.slice(0, at), attempt: below.slice(at + 1) };
+}
+
 async function linesOf(
   client: Client,
-  { run, uid }: { readonly run: string; readonly uid: string },
+  key: RunKey,
   { name, metadata }: ListedBlob,
 ): Promise<{ readonly lines: readonly LogLine[]; readonly more: number }> {
   const found = await client.storage.blobs.read(client.names.runs, name);
   const body = found.kind === "missing" ? "" : Buffer.from(found.body).toString();
   const printed = decodePrinted(metadata, body);
   if (printed === undefined) return { lines: [], more: 0 };
-  const below = name.slice(runBlobs(run, uid).printed.length);
-  const [work, attempt] = [below.slice(0, below.lastIndexOf("/")), below.slice(below.lastIndexOf("/") + 1)];
   const { generation, instance, more, lines } = printed;
-  return {
-    lines: lines.map(({ atMs, ...line }) => ({
-      ...line,
-      ...{ at: new Date(atMs).toISOString(), work, generation, attempt, instance },
-    })),
-    more,
-  };
+  const about = { ...placeOf(key, name), generation, instance };
+  return { lines: lines.map(({ atMs, ...line }) => ({ ...line, ...about, at: iso(atMs) })), more };
 }

@@ -13,7 +13,7 @@ import { headMarker, readBlob, uidsOf, unlessUnreadable } from "./runDocuments.t
 
 /** What was old. */
 export interface Pruned {
-  /** Ids of ended runs whose deletion was asked for; a leader does it. */
+  /** Ids of ended runs, and of submits that broke off, whose deletion was asked for; a leader does it. */
   readonly runs: readonly string[];
   /** Blobs of no run that were deleted. */
   readonly blobs: number;
@@ -23,22 +23,27 @@ export interface Pruned {
 export const pruneMsMin = 86_400_000;
 
 /**
- * Does by hand what expiry and the lifecycle rule of the account do: asks for the deletion of runs that ended so long ago, and
- * deletes what belongs to no run: what late workers wrote under one that was deleted, submits that broke off, and records of
+ * Does by hand what expiry and the lifecycle rule of the account do: asks for the deletion of runs that ended so long ago and of
+ * submits that broke off, and deletes what belongs to no run: what late workers wrote under one that was deleted, and records of
  * messages that nobody understood. `keepMs` is at least `pruneMsMin`. With `dry` nothing is written.
  */
 export async function prune(client: Client, keepMs: number, dry = false): Promise<Pruned> {
   const { names } = client;
-  const of = { keepMs, dry };
+  const broken: string[] = [];
+  const of = { keepMs, dry, broken };
   // First, as nothing is judged of a run that has a marker.
   const blobs =
     (await pruneContainer(client, names.runs, of)) + (await pruneContainer(client, names.results, of));
-  return { runs: await pruneRuns(client, of), blobs };
+  // A submit of the same moment finds the spec again: like any deletion, this one meets it at the marker.
+  if (!dry) for (const id of broken) await isAskedToDelete(client, id, dry);
+  return { runs: [...(await pruneRuns(client, of)), ...broken], blobs };
 }
 
 interface Pruning {
   readonly keepMs: number;
   readonly dry: boolean;
+  /** Gets the ids of submits that broke off after their spec. */
+  readonly broken: string[];
 }
 
 async function pruneRuns(client: Client, { keepMs, dry }: Pruning): Promise<string[]> {
@@ -78,11 +83,13 @@ interface Group {
   newestMs: number;
 }
 
-async function pruneContainer(client: Client, container: string, { keepMs, dry }: Pruning): Promise<number> {
+async function pruneContainer(client: Client, container: string, of: Pruning): Promise<number> {
+  const { keepMs, dry, broken } = of;
   let pruned = 0;
   const prunePart = async (group: Group | undefined, nowMs: number): Promise<void> => {
     if (group === undefined || nowMs - group.newestMs <= keepMs || (await belongsToRun(client, group)))
       return;
+    if (group.names[0] === specBlob(group.id)) return void broken.push(group.id);
     if (!dry) await client.storage.blobs.removeMany(container, group.names);
     pruned += group.names.length;
   };
@@ -122,5 +129,6 @@ async function belongsToRun(client: Client, { id, uid, names }: Group): Promise<
     newer: true,
   });
   if (spec === undefined || uid !== undefined) return spec === undefined || spec.uid === uid;
+  // A spec alone is all that a submit which broke off has left.
   return (await uidsOf(client, id)).includes(spec.uid);
 }

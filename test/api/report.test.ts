@@ -106,7 +106,7 @@ describe("the report of a run", () => {
     expect(css).not.toMatch(/url\(|@import/);
   });
 
-  it("says in words what its pictures show", async () => {
+  it("says in text what its pictures show", async () => {
     const { page } = await reported();
     const pictures = [...page.matchAll(/<svg[^>]*>/g)].map(([tag]) => tag);
     const silent = pictures.filter((tag) => !/aria-hidden="true"|role="img" aria-label="[^"]{10,}/.test(tag));

@@ -18,11 +18,12 @@ beforeAll(async () => {
   await writeFile(
     join(folder, "mine.mjs"),
     `import { z } from "leasefold";
-     export default { name: "mine", summary: "a test", params: z.object({ bad: z.coerce.number().default(-1) }),
+     export default { name: "mine", summary: "a test", params: z.object({ bad: z.coerce.number().default(-1), hangs: z.coerce.boolean().default(false) }),
        plan: () => [10, 20, 30],
        compute({ index, input, params }) {
          console.log("seen", input);
          if (index === params.bad) throw new Error("no good");
+         if (params.hangs) for (;;);
          return input + 1;
        },
        merge: (a, b) => a + b, zero: () => 0 };`,
@@ -31,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** `onError` gets all that was written on standard error so far. */
-async function run(line: string, onError: (text: string) => void = () => {}) {
+async function run(line: string, onError: (text: string, end: () => void) => void = () => {}) {
   const args = ["--input-type=module", "-e", program, "--", ...line.split(" ")];
   const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   let [out, err] = ["", ""];
@@ -40,10 +41,12 @@ async function run(line: string, onError: (text: string) => void = () => {}) {
   });
   child.stderr.on("data", (piece) => {
     err += piece;
-    onError(err);
+    onError(err, () => child.kill("SIGINT"));
   });
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, out, err };
+  const [code, signal] = await new Promise<[number | null, string | null]>((resolve) =>
+    child.once("close", (...ended) => resolve(ended)),
+  );
+  return { code, signal, out, err };
 }
 
 test("one chunk is computed here, and what it prints is seen beside the answer", async () => {
@@ -65,6 +68,17 @@ test("a chunk that the plan does not have is refused", async () => {
   const { code, err } = await run("try ./mine.mjs --chunk 3");
   expect([code, err]).toEqual([2, "leasefold: invalid --chunk: 3; there are chunks 0 to 2\n"]);
 }, 60_000);
+
+test.skipIf(process.platform === "win32")(
+  "Ctrl-C ends a chunk that never ends its turn",
+  async () => {
+    const { signal } = await run("try ./mine.mjs --hangs true", (text, end) => {
+      if (text.includes("seen")) end();
+    });
+    expect(signal).toBe("SIGINT");
+  },
+  60_000,
+);
 
 test("a debugger stops one step before the user's compute", async () => {
   const functions: string[] = [];

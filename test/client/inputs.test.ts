@@ -48,6 +48,14 @@ test("what is not there is told, and everything at once is not deleted", async (
   expect(await failureOf(deleteInputs(client, "test-inputs/"))).toMatchObject({ code: "bad-path" });
 });
 
+test("the container's name counts where it leads, and not within a path", async () => {
+  const { client, storage } = await uploadedWorld();
+  await storage.blobs.create(names.inputs, "z/test-inputs/a", "own");
+  await storage.blobs.create(names.inputs, "z/a", "another");
+  expect(await deleteInputs(client, "z/test-inputs/a")).toEqual({ files: 1, bytes: 3 });
+  expect(storage.operator.blobNames(names.inputs)).toContain("z/a");
+});
+
 test("an account without uploads has none", async () => {
   const { client } = await clientWorld({ places: false });
   expect(await inputs(client)).toEqual([]);

@@ -15,23 +15,21 @@ export function addLogs(program: Command, session: Session): void {
     .description("show what the code of a run printed, with its chunk, attempt and instance")
     .option("--chunk <n>", "only that of one chunk", wholeOption)
     .option("--max <n>", "lines at most, the newest (default: 1000)", wholeOption)
-    .option("--follow", "go on until the run has ended")
+    .option("--follow", "continue until the run has ended")
     .action(async (run: string, { follow, ...query }: LogsQuery & { readonly follow?: boolean }) => {
       for (const [name, value] of Object.entries(query)) checkRange(name, value as number, 0);
       const client = await session.client();
       const { clock, signal } = session.cli;
-      const told = new Set<string>();
+      const known = new Set<string>();
       for (;;) {
         const active = follow === true && (await status(client, run)).active;
-        const found = await logs(client, run, query);
+        const found = await logs(client, run, { ...query, known });
         if (session.json() && follow !== true) return await session.printJson(found);
         for (const line of found.lines) {
-          const key = JSON.stringify(line);
-          if (told.has(key)) continue;
-          told.add(key);
-          await session.print(session.json() ? key : textOf(session, line));
+          known.add(line.attempt);
+          await session.print(session.json() ? JSON.stringify(line) : textOf(session, line));
         }
-        if (!active || signal.aborted) return await tellRest(session, found.more, told.size);
+        if (!active || signal.aborted) return await tellRest(session, found.more, known.size);
         await clock.sleep(followEveryMs, signal);
       }
     });

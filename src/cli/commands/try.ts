@@ -48,6 +48,8 @@ export function addTry(program: Command, session: Session): void {
         inspect,
         profile: profile === undefined ? undefined : resolve(cli.folder, profile),
       };
+      // A chunk that never ends its turn leaves no handler one: the system then ends this process, as it should.
+      process.removeAllListeners("SIGINT");
       if (inspect) await waitForDebugger(session);
       const print = process.stdout.write;
       // What user code prints must not mix with the answer.

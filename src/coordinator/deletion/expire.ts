@@ -81,7 +81,8 @@ export function expiry(ports: Ports, keepDays: number) {
         sweep.page = found.cursor === undefined ? undefined : { cursor: found.cursor };
       }
       const judged = sweep.old.splice(0, limits.expiryReadsAtOnce);
-      const asked = await Promise.all(judged.map((one) => askIfOld(ports, leader, one, keepMs)));
+      const kept = judged.length === 0 ? new Set<string>() : await keptRuns(ports, leader);
+      const asked = await Promise.all(judged.map((one) => askIfOld(ports, leader, one, { keepMs, kept })));
       leader.progress();
       const whole = sweep.old.length === 0 && sweep.page === undefined;
       log(logEvents.expirySwept({ expired: asked.filter(Boolean).length, whole }));
@@ -106,17 +107,21 @@ const dayOf = (ms: number): number => Math.floor(ms / limits.expiryEveryMs);
  * True if the deletion of this run was asked for. The list is minutes old by now, so the age is judged again by the state. A
  * run whose documents do not decode is kept, as is one that storage refuses, which keeps no other from expiring.
  */
-async function askIfOld(ports: Ports, leader: Leader, { name, etag }: Old, keepMs: number): Promise<boolean> {
+async function askIfOld(
+  ports: Ports,
+  leader: Leader,
+  { name, etag }: Old,
+  { keepMs, kept }: { readonly keepMs: number; readonly kept: ReadonlySet<string> },
+): Promise<boolean> {
   const { storage, names, log } = ports;
   const id = parseClosed(name)?.id;
-  if (id === undefined) return false;
+  if (id === undefined || kept.has(id)) return false;
   const during = { signal: leader.lost };
   try {
     const spec = await readDocument(storage.blobs, [names.runs, specBlob(id)], specSchema, during);
     if (spec === undefined || closedBlob(id, spec.lastModifiedMs) !== name) {
       // A run that has lost its spec is deleted by a person only.
-      const { blobs } = await storage.blobs.list(names.runs, `${id}/`, { ...during, pageSize: 1 });
-      if (spec === undefined && blobs.length > 0) return false;
+      if (spec === undefined && (await hasBlobs(ports, leader, id))) return false;
       // A deposed leader left it of a run that is deleted. Whoever wrote it anew meanwhile is right.
       leader.assertLeading();
       await storage.blobs.remove(names.runs, name, { ...during, ifMatch: etag });
@@ -131,7 +136,6 @@ async function askIfOld(ports: Ports, leader: Leader, { name, etag }: Old, keepM
     );
     if (state !== undefined && !isFinal(state.value.phase)) return false;
     if (state !== undefined && state.dateMs - state.lastModifiedMs <= keepMs) return false;
-    if (await isKept(ports, leader, id)) return false;
     const { generation = 1, cap = 1, turn = 0, command = 0 } = state?.value ?? {};
     const own = { uid, generation, cap, turn, command: command + 1, judged: state?.etag };
     const metadata = encodeMarker({ ...own, want: "delete", by: "expiry" });
@@ -146,11 +150,15 @@ async function askIfOld(ports: Ports, leader: Leader, { name, etag }: Old, keepM
   }
 }
 
-/** Whether an active run reuses its partials. */
-async function isKept({ storage, names }: Ports, { lost: signal }: Leader, id: string): Promise<boolean> {
+const hasBlobs = async ({ storage, names }: Ports, { lost: signal }: Leader, id: string): Promise<boolean> =>
+  (await storage.blobs.list(names.runs, `${id}/`, { signal, pageSize: 1 })).blobs.length > 0;
+
+/** The runs whose partials active ones reuse. */
+async function keptRuns({ storage, names }: Ports, { lost: signal }: Leader): Promise<ReadonlySet<string>> {
+  const kept = new Set<string>();
   for await (const { blobs } of pagesOf(storage.blobs, names.active, "", { metadata: true, signal }))
-    if (blobs.some((marker) => keptBy(marker).includes(id))) return true;
-  return false;
+    for (const run of blobs.flatMap(keptBy)) kept.add(run);
+  return kept;
 }
 
 /** Writes the blob whose date says when the last sweep ended. */

@@ -98,10 +98,14 @@ export async function findPacks(of: OutputsOf, shard: number): Promise<Found> {
   const found: Found = new Map();
   for await (const [pack, blob, output] of listPacks(ports, { ...plan, shard, wanted }))
     if (pack >= packs.from && pack < packs.to) found.set(pack, packOutput(plan, pack, blob, output));
-  for (const { of: earlier, shard, numbers } of reusedShards(plan.reused ?? [], packs)) {
+  for (const { of: earlier, shard: shardThere, numbers } of reusedShards(plan.reused ?? [], packs)) {
     const there = new Map<number, readonly [ListedBlob, OutputFacts]>();
     const wantedThere = { ...wanted, plan: earlier.plan };
-    for await (const [number, ...listed] of listPacks(ports, { ...earlier, shard, wanted: wantedThere }))
+    for await (const [number, ...listed] of listPacks(ports, {
+      ...earlier,
+      shard: shardThere,
+      wanted: wantedThere,
+    }))
       there.set(number, listed);
     for (const [pack, number] of numbers) {
       const listed = there.get(number);
