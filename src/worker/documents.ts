@@ -5,6 +5,7 @@ import { checkNamed, checkRequestHash } from "../model/storedSpec.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import type { BlobStore } from "../storage/ports.ts";
 import { type Documents, DroppedError, OlderPlanError, StorageLostError } from "./ports.ts";
+import { setLatest } from "./setLatest.ts";
 
 /** Specs and plans are small; a segment holds megabytes. */
 const documentsKept = 64;
@@ -68,9 +69,8 @@ function keepLatest(max: number): <T>(key: string, read: () => Promise<T>) => Pr
     const known = kept.get(key) as Promise<T> | undefined;
     if (known !== undefined) return known;
     const reading = read();
-    kept.set(key, reading);
+    setLatest<Promise<unknown>>(kept, key, reading, max);
     reading.catch(() => kept.delete(key));
-    if (kept.size > max) kept.delete(kept.keys().next().value as string);
     return reading;
   };
 }

@@ -4,6 +4,7 @@ import type { Names } from "../model/names.ts";
 import { encodePrinted, type PrintedLine, printedLimits } from "../model/printed.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import type { BlobStore } from "../storage/ports.ts";
+import { setLatest } from "./setLatest.ts";
 
 /** Keeps what user code prints in one attempt; nothing where it prints nothing. */
 export type KeepPrinted = (
@@ -36,9 +37,7 @@ export function keepPrinted(
       async end() {
         const before = kept.get(uid) ?? 0;
         if (lines.length === 0 || work === undefined || before >= printedLimits.attempts) return;
-        kept.delete(uid);
-        kept.set(uid, before + 1);
-        if (kept.size > runsKept) kept.delete(kept.keys().next().value as string);
+        setLatest(kept, uid, before + 1, runsKept);
         const name = `${runBlobs(run, uid).printedOf(work)}${tag}`;
         const { body, metadata } = encodePrinted({ generation, instance, more, lines });
         const written = storage.blobs.create(names.runs, name, body, {

@@ -6,6 +6,7 @@ import { pagesOf } from "../storage/callSteps.ts";
 import { callsFor } from "../storage/calls.ts";
 import type { BlobStore, Clock, Metadata } from "../storage/ports.ts";
 import { type Attempt, DroppedError, type MarkerWatch, type WorkerPorts, type WorkStage } from "./ports.ts";
+import { setLatest } from "./setLatest.ts";
 import type { TaskOptions } from "./threads/userCode.ts";
 
 /** Throws `DroppedError` when the run no longer wants this work. */
@@ -77,9 +78,8 @@ function markerReadings(blobs: BlobStore, { active }: Names, clock: Clock) {
   const readings = new Map<string, Promise<Reading>>();
 
   function keep(run: string, reading: Promise<Reading>): Promise<Reading> {
-    readings.set(run, reading);
+    setLatest(readings, run, reading, markersKept);
     reading.catch(() => readings.delete(run));
-    if (readings.size > markersKept) readings.delete(readings.keys().next().value as string);
     return reading;
   }
 

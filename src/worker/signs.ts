@@ -6,6 +6,7 @@ import { encodeSign, type Sign } from "../model/sign.ts";
 import { callsFor } from "../storage/calls.ts";
 import type { BlobStore, Clock, Random } from "../storage/ports.ts";
 import { oneAtATime } from "../storage/system.ts";
+import { setLatest } from "./setLatest.ts";
 
 /**
  * What this process tells of its work (docs/ARCHITECTURE.md, rule 17): one blob lists what it has taken and not ended. It is
@@ -205,9 +206,7 @@ function durationsOf() {
     },
     add(uid: string, ms: number): void {
       const durations = [...(latest.get(uid) ?? []), ms].slice(-durationsKept);
-      latest.delete(uid);
-      latest.set(uid, durations);
-      if (latest.size > runsKept) latest.delete(latest.keys().next().value as string);
+      setLatest(latest, uid, durations, runsKept);
     },
   };
 }

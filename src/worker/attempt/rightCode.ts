@@ -7,6 +7,7 @@ import type { WantedOutput } from "../../model/output.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { createOrReplace } from "../../storage/callSteps.ts";
 import type { WorkerPorts } from "../ports.ts";
+import { setLatest } from "../setLatest.ts";
 
 /** This process has other code than the work is for, or none. The work itself is sound and waits for other instances. */
 export class OtherCodeError extends LeasefoldError {
@@ -56,8 +57,7 @@ export function otherCodeNotes({
     const name = runBlobs(run, uid).otherCode(gen, hash("sha256", theirs ?? "").slice(0, 12));
     const nowMs = clock.monotonicMs();
     if (nowMs - (writtenMs.get(name) ?? Number.NEGATIVE_INFINITY) < limits.identityNoteEveryMs) return false;
-    writtenMs.set(name, nowMs);
-    if (writtenMs.size > notesKept) writtenMs.delete(writtenMs.keys().next().value as string);
+    setLatest(writtenMs, name, nowMs, notesKept);
     const metadata = { wanted, ...(theirs === undefined ? {} : { theirs }) };
     try {
       await createOrReplace(storage.blobs, [names.runs, name], "", { metadata });
