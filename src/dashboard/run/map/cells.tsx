@@ -7,12 +7,33 @@ type Grid = ReturnType<typeof gridOf>;
 const inks = ["notSent", "done", "failed", "givenUp", "inFlight", "resent", "cut"] as const;
 type Paths = Record<(typeof inks)[number] | "dot", string>;
 
+/** Cells that share paths: those of a block in which nothing has changed are the same texts, and are not drawn again. */
+const blockCells = 256;
+
 /**
- * The cells of a map, as one path for each state, so that thousands of cells are few elements. A cell fills from below with
- * what is done, so one of many packs shows its share. A failure has a cross, a resend a dot, work in flight an outline,
- * what was given up a stroke: shapes, not only colors.
+ * The cells of a map, as one path for each state in a block, so that thousands of cells are few elements. A cell fills from
+ * below with what is done, so one of many packs shows its share. A failure has a cross, a resend a dot, work in flight an
+ * outline, what was given up a stroke: shapes, not only colors.
  */
 export function Cells({ map, grid }: { readonly map: PackMap; readonly grid: Grid }): JSX.Element {
+  const blocks = Array.from({ length: Math.ceil(cellCount(map) / blockCells) }, (_, block) =>
+    pathsOf(map, grid, block * blockCells),
+  );
+  return (
+    <>
+      {blocks.map((paths, block) => (
+        <g key={block}>
+          {inks.map((ink) => (
+            <path key={ink} class={`cell-${ink}`} d={paths[ink]} />
+          ))}
+          <path class="cell-dot" d={paths.dot} />
+        </g>
+      ))}
+    </>
+  );
+}
+
+function pathsOf(map: PackMap, grid: Grid, from: number): Paths {
   const paths: Paths = {
     notSent: "",
     done: "",
@@ -23,15 +44,9 @@ export function Cells({ map, grid }: { readonly map: PackMap; readonly grid: Gri
     dot: "",
     cut: "",
   };
-  for (let index = 0; index < cellCount(map); index += 1) addCell(paths, cellOf(map, index), grid);
-  return (
-    <>
-      {inks.map((ink) => (
-        <path key={ink} class={`cell-${ink}`} d={paths[ink]} />
-      ))}
-      <path class="cell-dot" d={paths.dot} />
-    </>
-  );
+  const to = Math.min(from + blockCells, cellCount(map));
+  for (let index = from; index < to; index += 1) addCell(paths, cellOf(map, index), grid);
+  return paths;
 }
 
 /** Where a cell stands; a pixel around it is free. */
@@ -46,6 +61,8 @@ function addCell(paths: Paths, cell: Cell, grid: Grid): void {
   const corner = cornerOf(cell.index, grid);
   const [x, y, size] = [corner.x + 1, corner.y + 1, grid.size - 2];
   const packs = cell.packs.to - cell.packs.from;
+  // Below all others, and the same with each poll.
+  paths.notSent += `M${x} ${y}h${size}v${size}h${-size}z`;
   let filled = 0;
   for (const name of ["done", "failed", "givenUp"] as const) {
     if (cell[name] === 0) continue;
@@ -55,7 +72,6 @@ function addCell(paths: Paths, cell: Cell, grid: Grid): void {
     paths[name] += `M${x} ${fixed(y + size - filled - high)}h${size}v${high}h${-size}z`;
     filled += high;
   }
-  if (filled < size) paths.notSent += `M${x} ${y}h${size}v${fixed(size - filled)}h${-size}z`;
   const outline = `M${x + 0.75} ${y + 0.75}h${size - 1.5}v${size - 1.5}h${1.5 - size}z`;
   if (cell.resent > 0) {
     const [radius, middle] = [fixed(Math.max(1, size / 5)), fixed(y + size / 2)];
