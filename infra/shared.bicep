@@ -13,7 +13,7 @@ var roles = {
 }
 
 @export()
-@description('Containers after the namespace and a dash, as src/model/names.ts has them.')
+@description('Containers after the namespace and a dash, as src/engine/model/names.ts has them.')
 var containerSuffixes = [
   'coordination'
   'active'
@@ -60,7 +60,7 @@ var steerQueues = [
 ]
 
 @export()
-@description('Queues after the namespace and a dash, as src/model/names.ts has them. Each has a twin that ends in -poison.')
+@description('Queues after the namespace and a dash, as src/engine/model/names.ts has them. Each has a twin that ends in -poison.')
 var queueSuffixes = [
   'packs'
   'urgent'
@@ -190,7 +190,7 @@ type alertSwitches = {
 
 @export()
 @sealed()
-@description('Settings of the app beyond those the template sets itself; src/model/settings.ts says what each does. What is absent has the default of the app.')
+@description('Settings of the app beyond those the template sets itself; src/engine/model/settings.ts says what each does. What is absent has the default of the app.')
 type leasefoldSettings = {
   @description('When each app races for the lease without a wake, on one of its instances: NCRONTAB with seconds.')
   @minLength(11)

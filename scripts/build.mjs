@@ -102,9 +102,9 @@ async function buildApp() {
   const { outputFiles, metafile } = await build({
     ...program,
     entryPoints: {
-      index: "src/index.ts",
-      instance: "src/local/instance.ts",
-      thread: "src/worker/threads/thread.ts",
+      index: "src/app/index.ts",
+      instance: "src/tools/local/instance.ts",
+      thread: "src/app/thread.ts",
     },
     format: "esm",
     splitting: true,
@@ -164,9 +164,9 @@ const made = await Promise.all([
     ...program,
     entryPoints: {
       "piscina-worker": "node_modules/piscina/dist/worker.js",
-      cli: "src/cli/main.ts",
-      checkThread: "src/cli/check/checkThread.ts",
-      loadThread: "src/cli/loadThread.ts",
+      cli: "src/tools/cli/main.ts",
+      checkThread: "src/tools/cli/check/checkThread.ts",
+      loadThread: "src/tools/cli/loadThread.ts",
       election: "src/election/leasefoldElection.ts",
     },
     format: "cjs",
@@ -179,7 +179,7 @@ const made = await Promise.all([
   }),
   build({
     ...options,
-    entryPoints: { app: "src/dashboard/main.tsx" },
+    entryPoints: { app: "src/tools/dashboard/main.tsx" },
     outdir: join(out, "ui"),
     platform: "browser",
     target: ["chrome125", "firefox128", "safari17.5"],
@@ -194,7 +194,7 @@ const made = await Promise.all([
   }),
   build({
     ...program,
-    entryPoints: { report: "src/dashboard/report/reportPage.tsx" },
+    entryPoints: { report: "src/tools/dashboard/report/reportPage.tsx" },
     format: "cjs",
     jsx: "automatic",
     jsxImportSource: "preact",
@@ -207,7 +207,7 @@ const made = await Promise.all([
   ),
   // What `leasefold new` writes is text.
   ...["calculation.ts", "calculation.test.ts"].map((name) =>
-    cp(join(root, "src/cli/starter", name), join(out, "starter", name)),
+    cp(join(root, "src/tools/cli/starter", name), join(out, "starter", name)),
   ),
 ]);
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
@@ -219,7 +219,7 @@ await buildOwnCalculations(root, out).catch((error) => {
   process.exit(1);
 });
 
-await cp(join(root, "src/dashboard/index.html"), join(out, "ui", "index.html"));
+await cp(join(root, "src/tools/dashboard/index.html"), join(out, "ui", "index.html"));
 const pages = await Promise.all(pageFiles.map((name) => readFile(join(out, "ui", name))));
 const pageBytes = pages.reduce((sum, page) => sum + gzipSync(page, { level: 9 }).length, 0);
 const sizes = await Promise.all(

@@ -1,6 +1,6 @@
-import { logEvents } from "../../src/model/log.ts";
-import { namesOf } from "../../src/model/names.ts";
-import { settingsSchema } from "../../src/model/settings.ts";
+import { logEvents } from "../../src/engine/model/log.ts";
+import { namesOf } from "../../src/engine/model/names.ts";
+import { settingsSchema } from "../../src/engine/model/settings.ts";
 
 /** What the code says: the infrastructure must say the same. */
 export interface Facts {
@@ -15,7 +15,7 @@ export interface Facts {
   readonly settings: readonly string[];
   /** Whether the settings schema takes the value. */
   takes(setting: string, value: unknown): boolean;
-  /** `DataStorage` and its children, as `src/storage/azure/dataStorage.ts` reads them. */
+  /** `DataStorage` and its children, as `src/azure/dataStorage.ts` reads them. */
   readonly connection: string;
   readonly connectionSettings: readonly string[];
   /** The lowest Node version that the bundle is built for. */
@@ -30,7 +30,7 @@ const suffixMark = "n";
 
 export function readFacts(files: ReadonlyMap<string, string>): Facts {
   const text = (file: string) => files.get(file) ?? "";
-  const triggers = text("src/functions/registerTriggers.ts");
+  const triggers = text("src/app/functions/registerTriggers.ts");
   const names = Object.entries(namesOf(suffixMark));
   const isQueue = (key: string) =>
     new RegExp(`queueName: names\\.${key}\\b|", names\\.${key}, (true|false)`).test(triggers);
@@ -45,14 +45,14 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
     queues: names.filter(([key]) => isQueue(key)).map(([, name]) => suffix(name)),
     functions: functionsIn(triggers),
     events: [...events, ...all(election, /readonly kind: "(\w+)"/g).map((kind) => `lease-${kind}`)],
-    fields: new Set(all(`${text("src/model/log.ts")}${election}`, /\b([a-zA-Z]\w*)\??:/g)),
+    fields: new Set(all(`${text("src/engine/model/log.ts")}${election}`, /\b([a-zA-Z]\w*)\??:/g)),
     settings: Object.keys(settingsSchema.shape),
     takes(setting, value) {
       const schema = Object.entries(settingsSchema.shape).find(([name]) => name === setting)?.[1];
       return schema?.safeParse(value).success ?? false;
     },
     connection: all(triggers, /const connection = "(\w+)"/g)[0] ?? "",
-    connectionSettings: all(text("src/storage/azure/dataStorage.ts"), /env\["(\w+__\w+)"\]/g),
+    connectionSettings: all(text("src/azure/dataStorage.ts"), /env\["(\w+__\w+)"\]/g),
     nodeMinimum: Number(all(build, /target: "node(\d+)"/g)[0]),
     bundle: [
       ...all(build, /appFiles = \[([^\]]*)\]/g).flatMap((list) => all(list, /"([^"]+)"/g)),

@@ -1,9 +1,9 @@
 import { createHash, hash } from "node:crypto";
 import * as z from "zod";
-import { CalculationError } from "../model/errors.ts";
-import { calculationLimits } from "../model/limits.ts";
-import { defineCalculation } from "./contract.ts";
-import { type FileFact, type Files, releasePiece } from "./files.ts";
+import { defineCalculation } from "../engine/calculation/contract.ts";
+import { type FileFact, type Files, releasePiece } from "../engine/calculation/files.ts";
+import { CalculationError } from "../engine/model/errors.ts";
+import { calculationLimits } from "../engine/model/limits.ts";
 
 const params = z.strictObject({
   source: z

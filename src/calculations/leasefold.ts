@@ -1,7 +1,7 @@
-import { coverOf } from "../model/foldTree.ts";
-import type { AnyCalculation, ResultBytes } from "./contract.ts";
-import { type Files, noFiles } from "./files.ts";
-import { runCompute, runFinish, runPlan } from "./runJob.ts";
+import type { AnyCalculation, ResultBytes } from "../engine/calculation/contract.ts";
+import { type Files, noFiles } from "../engine/calculation/files.ts";
+import { runCompute, runFinish, runPlan } from "../engine/calculation/runJob.ts";
+import { coverOf } from "../engine/model/foldTree.ts";
 
 /**
  * The exports of `import … from "leasefold"` for a user's calculation: the contract's types and helper, zod for the
@@ -21,13 +21,13 @@ export {
   type PlanContext,
   type Result,
   type ResultBytes,
-} from "./contract.ts";
+} from "../engine/calculation/contract.ts";
+export type { FileFact, Files } from "../engine/calculation/files.ts";
+export { brokenLaws } from "../engine/calculation/laws/checkLaws.ts";
 export { type ExactSum, exactSum } from "./exact/exactSum.ts";
 export { type PortableMath, portableMath } from "./exact/portableMath.ts";
 export { type QuantileSketch, quantileSketch } from "./exact/quantileSketch.ts";
 export { type RandomStream, randomStream } from "./exact/randomStream.ts";
-export type { FileFact, Files } from "./files.ts";
-export { brokenLaws } from "./laws/checkLaws.ts";
 
 /**
  * Runs a calculation in this thread, chunk after chunk, without storage. A run on any number of workers must have the

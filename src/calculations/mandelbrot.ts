@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineCalculation } from "./contract.ts";
+import { defineCalculation } from "../engine/calculation/contract.ts";
 import { black, encodePicture, gradientColors, gradientFirst, paletteNames } from "./mandelbrot/palettes.ts";
 import {
   joinSpans,

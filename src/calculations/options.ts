@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineCalculation, type JsonValue } from "./contract.ts";
+import { defineCalculation, type JsonValue } from "../engine/calculation/contract.ts";
 import { ln, quantileFromMiddle } from "./options/kernel.ts";
 import { closedForm, lawOf, type Values } from "./options/law.ts";
 import {

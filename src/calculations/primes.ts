@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { defineCalculation } from "./contract.ts";
+import { defineCalculation } from "../engine/calculation/contract.ts";
+import { shareOf } from "../engine/calculation/timeChunks.ts";
 import { bitOfResidue, numbersPerByte, oddPrimesUpTo, rootMax } from "./primes/basePrimes.ts";
 import { loadSieveKernel, type SieveKernel } from "./primes/sieveKernel.ts";
 import { blockBytes } from "./primes/sieveMemory.ts";
-import { shareOf } from "./timeChunks.ts";
 
 const toMax = rootMax ** 2;
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { defineCalculation } from "./contract.ts";
-import { shareOf } from "./timeChunks.ts";
+import { defineCalculation } from "../engine/calculation/contract.ts";
+import { shareOf } from "../engine/calculation/timeChunks.ts";
 
 const params = z.strictObject({
   n: z.coerce.number().int().min(1).max(18).default(12).describe("queens on a board of n × n, 1 to 18"),

@@ -1,32 +1,19 @@
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { ConfigError, InputError, messageOf } from "../model/errors.ts";
-import { declaredVersionPattern, howToRegister, identityOf } from "../model/identity.ts";
-import type { AnyCalculation } from "./contract.ts";
+import type { AnyCalculation, Calculations } from "../engine/calculation/contract.ts";
+import { hashNow, loadedHash, resolveLeasefold } from "../engine/calculation/moduleGraph.ts";
+import { describeParams, parseParams } from "../engine/calculation/params.ts";
+import { placeOf } from "../engine/calculation/placeOf.ts";
+import { ConfigError, InputError, messageOf } from "../engine/model/errors.ts";
+import { declaredVersionPattern, howToRegister, identityOf } from "../engine/model/identity.ts";
 import { inventory } from "./inventory.ts";
 import { mandelbrot } from "./mandelbrot.ts";
-import { hashNow, loadedHash, resolveLeasefold } from "./moduleGraph.ts";
 import { options } from "./options.ts";
-import { describeParams, type ParamRow, parseParams } from "./params.ts";
-import { placeOf } from "./placeOf.ts";
 import { primes } from "./primes.ts";
 import { queens } from "./queens.ts";
 import { sql } from "./sql.ts";
 
 const builtIn: readonly AnyCalculation[] = [primes, queens, options, sql, inventory, mandelbrot];
-
-/** The calculations that a process can run. */
-export interface Calculations {
-  list(): readonly AnyCalculation[];
-  /** Throws `InputError` naming the known ones. */
-  get(name: string): AnyCalculation;
-  /** The identity of its code, see `identity.ts`: `primes@1`, `mine@sha256:3f2a8b1c9d0e`. Throws as `get`. */
-  versionOf(name: string): string;
-  /** Whether a user's file, or one that it imports, has changed since this process loaded it. Throws as `get`. */
-  changedSince?(name: string): boolean;
-  parseParams(calculation: AnyCalculation, raw: unknown): unknown;
-  describeParams(calculation: AnyCalculation): readonly ParamRow[];
-}
 
 /** The built-in calculations and those of the user's files, given as absolute paths. Throws `ConfigError`. */
 export async function loadCalculations(files: readonly string[]): Promise<Calculations> {

@@ -1,6 +1,6 @@
-import { CalculationError } from "../model/errors.ts";
-import { defineCalculation } from "./contract.ts";
-import type { Files } from "./files.ts";
+import { defineCalculation } from "../engine/calculation/contract.ts";
+import type { Files } from "../engine/calculation/files.ts";
+import { CalculationError } from "../engine/model/errors.ts";
 import { type Session, withSession } from "./sql/duck/session.ts";
 import { type SqlParams, sqlParams } from "./sql/params.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from "../storage/ports.ts";
+import type { Clock } from "../engine/storage/ports.ts";
 
 /**
  * Both local clocks at one time. Neither is safe alone: the monotonic clock of some systems stands still while the

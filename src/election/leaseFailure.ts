@@ -1,4 +1,4 @@
-import { StorageError } from "../model/errors.ts";
+import { StorageError } from "../engine/model/errors.ts";
 
 /**
  * What a failed lease call means, by storage error code and never by status: 409 and 412 each carry several of these.

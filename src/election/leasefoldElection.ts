@@ -9,7 +9,7 @@ export {
   LeasefoldError,
   NewerVersionError,
   StorageError,
-} from "../model/errors.ts";
+} from "../engine/model/errors.ts";
 export type { BlobConnection, ElectionLocation as ElectionPlace } from "./api/electionPorts.ts";
 export { type Leader, type LeadOptions, type LeadResult, lead } from "./api/lead.ts";
 export { type ObservedTerm, type ObserveOptions, observe } from "./api/observe.ts";

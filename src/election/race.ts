@@ -1,4 +1,4 @@
-import { ConfigError } from "../model/errors.ts";
+import { ConfigError } from "../engine/model/errors.ts";
 import { acquireWhenFree, pollSchedule } from "./acquire/acquireWhenFree.ts";
 import { type Claim, claimTerm } from "./acquire/claimTerm.ts";
 import { handOver, leadTerm, releaseLease } from "./hold/leadTerm.ts";

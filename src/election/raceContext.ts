@@ -1,5 +1,5 @@
-import { ConfigError, CorruptDataError, NewerVersionError, StorageError } from "../model/errors.ts";
-import type { Clock, LeaseStore, Random } from "../storage/ports.ts";
+import { ConfigError, CorruptDataError, NewerVersionError, StorageError } from "../engine/model/errors.ts";
+import type { Clock, LeaseStore, Random } from "../engine/storage/ports.ts";
 import { cappedCall, type Reply } from "./cappedCall.ts";
 import type { ElectionEventDetail, OnElectionEvent } from "./events.ts";
 import type { Leadership } from "./hold/leadership.ts";

@@ -1,6 +1,6 @@
-import { ConfigError } from "../model/errors.ts";
-import type { HostSettings } from "../model/hostSettings.ts";
-import type { Settings } from "../model/settings.ts";
+import { ConfigError } from "../engine/model/errors.ts";
+import type { HostSettings } from "../engine/model/hostSettings.ts";
+import type { Settings } from "../engine/model/settings.ts";
 
 /**
  * Timings for those who pay for a faster takeover of a dead leader: twice the beats of a leader and twice the polls of

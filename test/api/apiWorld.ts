@@ -1,11 +1,11 @@
-import { apiFunctions } from "../../src/api/apiFunctions.ts";
-import type { ApiAnswer, ApiPorts, ApiRequest } from "../../src/api/apiRequest.ts";
-import type { FileAccess } from "../../src/calculations/files.ts";
-import type { Client } from "../../src/client/client.ts";
-import { describeCalculations } from "../../src/client/describeCalculations.ts";
-import { planWithin } from "../../src/client/estimate/planInThread.ts";
-import { submit } from "../../src/client/submit.ts";
-import { readSettings } from "../../src/model/settings.ts";
+import { apiFunctions } from "../../src/app/api/apiFunctions.ts";
+import type { ApiAnswer, ApiPorts, ApiRequest } from "../../src/app/api/apiRequest.ts";
+import type { FileAccess } from "../../src/engine/calculation/files.ts";
+import type { Client } from "../../src/engine/client/client.ts";
+import { describeCalculations } from "../../src/engine/client/describeCalculations.ts";
+import { planWithin } from "../../src/engine/client/estimate/planInThread.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { readSettings } from "../../src/engine/model/settings.ts";
 import { localCode } from "../support/localCode.ts";
 
 /** A request as the host would hand it over. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { submit } from "../../src/client/submit.ts";
-import { encodeMessage } from "../../src/model/message.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { encodeMessage } from "../../src/engine/model/message.ts";
 import { clientWorld } from "../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 

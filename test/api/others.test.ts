@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
-import { answer } from "../../src/api/answer.ts";
-import { getHealth, getInstance } from "../../src/api/inspect.ts";
-import { routes } from "../../src/api/routes.ts";
-import { submit } from "../../src/client/submit.ts";
+import { answer } from "../../src/app/api/answer.ts";
+import { getHealth, getInstance } from "../../src/app/api/inspect.ts";
+import { routes } from "../../src/app/api/routes.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import { clientWorld } from "../client/clientWorld.ts";
 import { putSign, signedWork } from "../support/signedProcess.ts";
 import { apiRequest, call, portsOf } from "./apiWorld.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { givePage } from "../../src/api/page.ts";
+import { givePage } from "../../src/app/api/page.ts";
 import { apiRequest } from "./apiWorld.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "leasefold-page-"));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { command } from "../../src/client/commands/command.ts";
-import { submit } from "../../src/client/submit.ts";
-import { totalCalls } from "../../src/model/calls.ts";
-import type { State } from "../../src/model/state.ts";
+import { command } from "../../src/engine/client/commands/command.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { totalCalls } from "../../src/engine/model/calls.ts";
+import type { State } from "../../src/engine/model/state.ts";
 import { clientWorld } from "../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { answerBytesMax } from "../../src/api/apiRequest.ts";
-import { submit } from "../../src/client/submit.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
+import { answerBytesMax } from "../../src/app/api/apiRequest.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
 import { clientWorld } from "../client/clientWorld.ts";
 import { answeringWorker, answersLeft, putAnswer } from "../client/questions/answeringWorker.ts";
 import { finishedRun, verifyingWorker } from "../client/questions/finishedRun.ts";

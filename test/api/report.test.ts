@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { report } from "../../src/api/report.ts";
-import { submit } from "../../src/client/submit.ts";
-import type { Manifest } from "../../src/model/run.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
-import type { State } from "../../src/model/state.ts";
+import { report } from "../../src/app/api/report.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import type { Manifest } from "../../src/engine/model/run.ts";
+import { runBlobs } from "../../src/engine/model/runBlobs.ts";
+import type { State } from "../../src/engine/model/state.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";
 
 const layout = { chunks: 10, packSize: 2, shardSize: 256, fanIn: 1_000, packMs: 1 };

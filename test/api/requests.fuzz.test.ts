@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { report } from "../../src/api/report.ts";
-import { routes } from "../../src/api/routes.ts";
-import { submit } from "../../src/client/submit.ts";
+import { report } from "../../src/app/api/report.ts";
+import { routes } from "../../src/app/api/routes.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import { type ClientWorld, clientWorld } from "../client/clientWorld.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes } from "../support/hostileValues.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { answerBytesMax, partBytesMax } from "../../src/api/apiRequest.ts";
-import { rangeOf } from "../../src/api/result.ts";
-import { submit } from "../../src/client/submit.ts";
-import { resultBlobs } from "../../src/model/runBlobs.ts";
+import { answerBytesMax, partBytesMax } from "../../src/app/api/apiRequest.ts";
+import { rangeOf } from "../../src/app/api/result.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { resultBlobs } from "../../src/engine/model/runBlobs.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 

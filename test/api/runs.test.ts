@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { StorageError } from "../../src/model/errors.ts";
-import { runBlobs, specBlob } from "../../src/model/runBlobs.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 

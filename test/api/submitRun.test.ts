@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readSpec } from "../../src/client/runDocuments.ts";
+import { readSpec } from "../../src/engine/client/runDocuments.ts";
 import { clientWorld } from "../client/clientWorld.ts";
 import { crashingStorage } from "../client/crashingStorage.ts";
 import { apiRequest, call } from "./apiWorld.ts";

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Coordinator, type TickRequest } from "../../src/coordinator/tick.ts";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { electionFrom } from "../../src/election/settings.ts";
-import { makePollBackoff } from "../../src/local/host/queueTrigger.ts";
-import { messageOf } from "../../src/model/errors.ts";
-import { readHostSettings } from "../../src/model/hostSettings.ts";
-import { namesOf } from "../../src/model/names.ts";
-import { readSettings } from "../../src/model/settings.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import type { ContentLease } from "../../src/storage/ports.ts";
-import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+import { Coordinator, type TickRequest } from "../../src/engine/leader/tick.ts";
+import { messageOf } from "../../src/engine/model/errors.ts";
+import { readHostSettings } from "../../src/engine/model/hostSettings.ts";
+import { namesOf } from "../../src/engine/model/names.ts";
+import { readSettings } from "../../src/engine/model/settings.ts";
+import type { ContentLease } from "../../src/engine/storage/ports.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
+import { makePollBackoff } from "../../src/tools/local/host/queueTrigger.ts";
 
 /**
  * One contender in a process of its own, for the takeover bench: the app's coordinator with the app's settings, its

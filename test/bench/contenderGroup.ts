@@ -3,16 +3,16 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import type { Client } from "../../src/client/client.ts";
-import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
-import { submit } from "../../src/client/submit.ts";
 import { currentLeader } from "../../src/election/record/leaderView.ts";
-import type { Azurite } from "../../src/local/azurite.ts";
-import type { CallCounts } from "../../src/model/calls.ts";
-import { leaderBlob, namesOf } from "../../src/model/names.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+import type { Client } from "../../src/engine/client/client.ts";
+import { ensureContainersAndQueues } from "../../src/engine/client/containersAndQueues.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import type { CallCounts } from "../../src/engine/model/calls.ts";
+import { leaderBlob, namesOf } from "../../src/engine/model/names.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
+import type { Azurite } from "../../src/tools/local/azurite.ts";
 
 /** Three contenders for one lease in a namespace of their own, with a run that stays active: nobody works on it. */
 export interface ContenderGroup {

@@ -1,4 +1,4 @@
-import { billingClasses, dollarsOf } from "../../src/model/calls.ts";
+import { billingClasses, dollarsOf } from "../../src/engine/model/calls.ts";
 import type { Bench } from "./bench.ts";
 import { crashTails, killedRuns } from "./engineKills.ts";
 import { naiveRun } from "./engineNaive.ts";

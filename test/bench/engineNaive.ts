@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { runFinish } from "../../src/calculations/runJob.ts";
-import { startAzurite } from "../../src/local/azurite.ts";
-import { addCalls, type CallCounts } from "../../src/model/calls.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import type { BlobStore } from "../../src/storage/ports.ts";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
+import { runFinish } from "../../src/engine/calculation/runJob.ts";
+import { addCalls, type CallCounts } from "../../src/engine/model/calls.ts";
+import type { BlobStore } from "../../src/engine/storage/ports.ts";
+import { startAzurite } from "../../src/tools/local/azurite.ts";
 import { chain, serialChain } from "../support/chain.ts";
 import { chunkParts } from "../support/coveringParts.ts";
 import { cpuSecondsOf } from "./cpu.ts";

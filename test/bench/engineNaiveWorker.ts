@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { runCompute } from "../../src/calculations/runJob.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
+import { runCompute } from "../../src/engine/calculation/runJob.ts";
 import { chain } from "../support/chain.ts";
 import { batchSize, type NaivePlaces, nameOf } from "./engineNaive.ts";
 

@@ -1,4 +1,4 @@
-import { billingClasses, type CallCounts } from "../../src/model/calls.ts";
+import { billingClasses, type CallCounts } from "../../src/engine/model/calls.ts";
 import type { BenchResult } from "./bench.ts";
 
 /** Collects what the parts of a bench found; Leasefold and the naive shape side by side. */

@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { readManifest } from "../../src/client/runDocuments.ts";
-import { submit } from "../../src/client/submit.ts";
-import { startAzurite } from "../../src/local/azurite.ts";
-import { findAppDir } from "../../src/local/embedded.ts";
-import { embeddedEnv } from "../../src/local/instanceEnv.ts";
-import { startInstances } from "../../src/local/instances.ts";
-import { namesOf } from "../../src/model/names.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+import { readManifest } from "../../src/engine/client/runDocuments.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { namesOf } from "../../src/engine/model/names.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
+import { startAzurite } from "../../src/tools/local/azurite.ts";
+import { findAppDir } from "../../src/tools/local/embedded.ts";
+import { embeddedEnv } from "../../src/tools/local/instanceEnv.ts";
+import { startInstances } from "../../src/tools/local/instances.ts";
 import { chainFile } from "../support/chain.ts";
 
 /** Resident MB of an instance that has nothing to do, NaN where the system does not tell. */

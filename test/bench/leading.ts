@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { dollarsOf, totalCalls } from "../../src/model/calls.ts";
-import { limits } from "../../src/model/limits.ts";
+import { dollarsOf, totalCalls } from "../../src/engine/model/calls.ts";
+import { limits } from "../../src/engine/model/limits.ts";
 import { idleHour } from "../sim/scale/idleHour.ts";
 import type { Bench } from "./bench.ts";
 import { idleInstance } from "./idleInstance.ts";

@@ -1,7 +1,7 @@
-import { noAccess, noFiles } from "../../src/calculations/files.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
 import { primes } from "../../src/calculations/primes.ts";
-import { billingClasses, type CallCounts } from "../../src/model/calls.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import { noAccess, noFiles } from "../../src/engine/calculation/files.ts";
+import { billingClasses, type CallCounts } from "../../src/engine/model/calls.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 import type { Bench } from "./bench.ts";
 import { othersDuring } from "./cpu.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readManifest } from "../../src/client/runDocuments.ts";
-import type { RunRequest } from "../../src/client/runRequest.ts";
-import { submit } from "../../src/client/submit.ts";
+import { readManifest } from "../../src/engine/client/runDocuments.ts";
+import type { RunRequest } from "../../src/engine/client/runRequest.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import type { RealApp } from "../support/realApp.ts";
 
 const runMsMax = 3_600_000;

@@ -1,4 +1,4 @@
-import { addCalls, billingClasses } from "../../src/model/calls.ts";
+import { addCalls, billingClasses } from "../../src/engine/model/calls.ts";
 import { azureScaling } from "../sim/scale/platform.ts";
 import { runLeading } from "../sim/scale/runLeading.ts";
 import { runScale, type ScaleCase, type ScaleResult } from "../sim/scale/runScale.ts";

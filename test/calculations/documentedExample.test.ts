@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
 import { brokenLaws, runSerially } from "../../src/calculations/leasefold.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
 
 /** The example of docs/CALCULATIONS.md, loaded as a user's own file. */
 let folder: string;

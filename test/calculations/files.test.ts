@@ -6,8 +6,8 @@ import {
   noFiles,
   releasePiece,
   releaseSpares,
-} from "../../src/calculations/files.ts";
-import { CalculationError } from "../../src/model/errors.ts";
+} from "../../src/engine/calculation/files.ts";
+import { CalculationError } from "../../src/engine/model/errors.ts";
 
 const mb = 1024 * 1024;
 const factOf = (bytes: number): FileFact => ({ path: "c/a", bytes, etag: "1" });

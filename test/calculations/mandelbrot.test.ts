@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { CoveringPart } from "../../src/calculations/foldParts.ts";
 import { runSerially } from "../../src/calculations/leasefold.ts";
 import { memoryFor } from "../../src/calculations/mandelbrot/palettes.ts";
 import { mandelbrot } from "../../src/calculations/mandelbrot.ts";
-import { parseParams } from "../../src/calculations/params.ts";
-import { runFinish } from "../../src/calculations/runJob.ts";
+import type { CoveringPart } from "../../src/engine/calculation/foldParts.ts";
+import { parseParams } from "../../src/engine/calculation/params.ts";
+import { runFinish } from "../../src/engine/calculation/runJob.ts";
 import { computePart, foldPart } from "../support/coveringParts.ts";
 import { readPng, serialRender } from "./mandelbrotReference.ts";
 

@@ -10,7 +10,7 @@ import {
   tileSpansCodec,
 } from "../../src/calculations/mandelbrot/tiles.ts";
 import { escapeTime, inside, log2 } from "../../src/calculations/mandelbrot.ts";
-import { calculationLimits } from "../../src/model/limits.ts";
+import { calculationLimits } from "../../src/engine/model/limits.ts";
 import { plainEscapeTime } from "./mandelbrotReference.ts";
 
 test("log2 is within 2·10⁻⁵ of the platform and exact for powers of two", () => {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { CoveringPart } from "../../src/calculations/foldParts.ts";
 import { runSerially } from "../../src/calculations/leasefold.ts";
 import { options } from "../../src/calculations/options.ts";
-import { parseParams } from "../../src/calculations/params.ts";
-import { runCompute, runFinish } from "../../src/calculations/runJob.ts";
+import type { CoveringPart } from "../../src/engine/calculation/foldParts.ts";
+import { parseParams } from "../../src/engine/calculation/params.ts";
+import { runCompute, runFinish } from "../../src/engine/calculation/runJob.ts";
 import { computePart, foldPart } from "../support/coveringParts.ts";
 
 interface Answer {

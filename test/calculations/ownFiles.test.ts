@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { namedFiles, withPackaged } from "../../src/calculations/ownFiles.ts";
+import { namedFiles, withPackaged } from "../../src/engine/calculation/ownFiles.ts";
 
 /** Stands for `dist/calculations`. */
 let folder = "";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import { describeParams, parseParams } from "../../src/calculations/params.ts";
 import { primes } from "../../src/calculations/primes.ts";
-import { InputError } from "../../src/model/errors.ts";
-import { limits } from "../../src/model/limits.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
+import { InputError } from "../../src/engine/model/errors.ts";
+import { limits } from "../../src/engine/model/limits.ts";
 
 const { paramsLevelsMax } = limits;
 /** A parameter that has this many levels of lists. */

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { placeOf, userFrames } from "../../src/calculations/placeOf.ts";
+import { placeOf, userFrames } from "../../src/engine/calculation/placeOf.ts";
 
 const own = resolve(import.meta.dirname, "../../src");
 const ownFile = join(own, "worker", "threads", "thread.ts");

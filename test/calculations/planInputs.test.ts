@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { defineCalculation } from "../../src/calculations/contract.ts";
-import { runPlan } from "../../src/calculations/runJob.ts";
+import { defineCalculation } from "../../src/engine/calculation/contract.ts";
+import { runPlan } from "../../src/engine/calculation/runJob.ts";
 
 const of = (plan: () => Iterable<unknown>) =>
   defineCalculation({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { noFiles } from "../../src/calculations/files.ts";
 import { primes } from "../../src/calculations/primes.ts";
+import { noFiles } from "../../src/engine/calculation/files.ts";
 
 type Params = Parameters<typeof primes.zero>[0];
 

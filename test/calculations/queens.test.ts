@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { noFiles } from "../../src/calculations/files.ts";
-import { parseParams } from "../../src/calculations/params.ts";
 import { queens } from "../../src/calculations/queens.ts";
+import { noFiles } from "../../src/engine/calculation/files.ts";
+import { parseParams } from "../../src/engine/calculation/params.ts";
 
 type Input = Parameters<typeof queens.compute>[0]["input"];
 

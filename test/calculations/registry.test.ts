@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { ConfigError, InputError } from "../../src/model/errors.ts";
+import { ConfigError, InputError } from "../../src/engine/model/errors.ts";
 
 const failingFile = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
 let folder = "";

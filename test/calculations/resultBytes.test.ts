@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { type AnyCalculation, type Codec, defineCalculation } from "../../src/calculations/contract.ts";
-import { brokenLaws } from "../../src/calculations/laws/checkLaws.ts";
-import { runCompute, runFinish } from "../../src/calculations/runJob.ts";
-import { calculationLimits } from "../../src/model/limits.ts";
+import { type AnyCalculation, type Codec, defineCalculation } from "../../src/engine/calculation/contract.ts";
+import { brokenLaws } from "../../src/engine/calculation/laws/checkLaws.ts";
+import { runCompute, runFinish } from "../../src/engine/calculation/runJob.ts";
+import { calculationLimits } from "../../src/engine/model/limits.ts";
 
 const sum = defineCalculation<object, unknown, number>({
   name: "sum",

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
-import { noFiles } from "../../src/calculations/files.ts";
-import type { CoveringPart } from "../../src/calculations/foldParts.ts";
-import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
-import { calculationLimits } from "../../src/model/limits.ts";
+import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
+import { noFiles } from "../../src/engine/calculation/files.ts";
+import type { CoveringPart } from "../../src/engine/calculation/foldParts.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../src/engine/calculation/runJob.ts";
+import { calculationLimits } from "../../src/engine/model/limits.ts";
 import { chunkParts, computePart, foldOfChunks, foldPart } from "../support/coveringParts.ts";
 import { treeText } from "../support/plainTree.ts";
 

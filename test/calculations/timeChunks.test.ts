@@ -7,10 +7,10 @@ import {
   type Samples,
   spread,
   timeChunks,
-} from "../../src/calculations/timeChunks.ts";
-import { CalculationError } from "../../src/model/errors.ts";
-import { limits } from "../../src/model/limits.ts";
-import { packSizeFor } from "../../src/model/packs.ts";
+} from "../../src/engine/calculation/timeChunks.ts";
+import { CalculationError } from "../../src/engine/model/errors.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import { packSizeFor } from "../../src/engine/model/packs.ts";
 
 const counted = (chunks: number) => ({ chunks, list: false });
 const none: Samples = new Map();

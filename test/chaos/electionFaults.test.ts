@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
 import type { RaceOutcome } from "../../src/election/raceContext.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
-import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { type ContenderProcess, startContender } from "../support/contenderProcess.ts";
 import { type Exchange, type FaultProxy, type ProxyFault, startFaultProxy } from "../support/faultProxy.ts";
 import { acceptedWrites, termsThatWrote } from "../support/stateAudit.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { BlobServiceClient } from "@azure/storage-blob";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
-import { namesOf } from "../../src/model/names.ts";
-import { systemClock } from "../../src/storage/system.ts";
+import { namesOf } from "../../src/engine/model/names.ts";
+import { systemClock } from "../../src/engine/storage/system.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { type ContenderProcess, startContender, type Told } from "../support/contenderProcess.ts";
 import { type FaultProxy, startFaultProxy } from "../support/faultProxy.ts";
 import { acceptedWrites, termsThatWrote } from "../support/stateAudit.ts";

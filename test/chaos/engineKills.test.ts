@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findManifest } from "../../src/client/result.ts";
-import { submit } from "../../src/client/submit.ts";
+import { findManifest } from "../../src/engine/client/result.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import { busyFollower } from "../support/busyFollower.ts";
 import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";

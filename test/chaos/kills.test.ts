@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { command } from "../../src/client/commands/command.ts";
-import { workers } from "../../src/client/inspection/workers.ts";
-import { leader } from "../../src/client/leader.ts";
-import { submit } from "../../src/client/submit.ts";
+import { command } from "../../src/engine/client/commands/command.ts";
+import { workers } from "../../src/engine/client/inspection/workers.ts";
+import { leader } from "../../src/engine/client/leader.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 
 /** Blocks its thread for so long per chunk and adds squares; lies outside of the repository, as a user's would. */

@@ -1,7 +1,7 @@
-import { knownCalculations } from "../../src/cli/askedCalculation.ts";
-import type { Cli } from "../../src/cli/cli.ts";
-import { runCommand } from "../../src/cli/program.ts";
-import { systemClock } from "../../src/storage/system.ts";
+import { systemClock } from "../../src/engine/storage/system.ts";
+import { knownCalculations } from "../../src/tools/cli/askedCalculation.ts";
+import type { Cli } from "../../src/tools/cli/cli.ts";
+import { runCommand } from "../../src/tools/cli/program.ts";
 import { type Ended, printed } from "./cliWorld.ts";
 
 /** Runs one command line in real time, in a folder, without any storage: for commands with files and threads of their own. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { FileAccess } from "../../src/calculations/files.ts";
-import type { Finding } from "../../src/calculations/laws/findings.ts";
-import { lawsInThread } from "../../src/cli/check/lawsInThread.ts";
-import { systemClock } from "../../src/storage/system.ts";
+import type { FileAccess } from "../../src/engine/calculation/files.ts";
+import type { Finding } from "../../src/engine/calculation/laws/findings.ts";
+import { systemClock } from "../../src/engine/storage/system.ts";
+import { lawsInThread } from "../../src/tools/cli/check/lawsInThread.ts";
 
 const content = new Map([1, 2, 3].map((file) => [`c/${file}`, Buffer.from(`file ${file}`)]));
 const access: FileAccess = {

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Cli } from "../../src/cli/cli.ts";
-import { runCommand } from "../../src/cli/program.ts";
-import type { Screen } from "../../src/cli/render/text.ts";
+import type { Cli } from "../../src/tools/cli/cli.ts";
+import { runCommand } from "../../src/tools/cli/program.ts";
+import type { Screen } from "../../src/tools/cli/render/text.ts";
 import { type ClientWorld, calculations, clientWorld } from "../client/clientWorld.ts";
 import { localCode } from "../support/localCode.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { exitCodes } from "../../src/cli/exitCodes.ts";
-import { submit } from "../../src/client/submit.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { exitCodes } from "../../src/tools/cli/exitCodes.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { cliWorld } from "./cliWorld.ts";
 import { commandNames } from "./commandNames.ts";

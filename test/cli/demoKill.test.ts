@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { instanceTrack } from "../../src/cli/demo/instanceTrack.ts";
-import { type KillFacts, type KillState, nextStep, noKillYet } from "../../src/cli/demo/kill.ts";
-import type { InstanceEvent } from "../../src/local/instances.ts";
+import { instanceTrack } from "../../src/tools/cli/demo/instanceTrack.ts";
+import { type KillFacts, type KillState, nextStep, noKillYet } from "../../src/tools/cli/demo/kill.ts";
+import type { InstanceEvent } from "../../src/tools/local/instances.ts";
 
 const state = (to: "starting" | "running" | "dead", reason?: string): InstanceEvent => ({
   ...{ instance: "node-1", kind: "state", state: to },

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { noCalls } from "../../src/engine/model/calls.ts";
+import { systemClock } from "../../src/engine/storage/system.ts";
 import {
   chooseValue,
   demoValues,
   measureSpeeds,
   overhead,
   publishedCounts,
-} from "../../src/cli/demo/calibrate.ts";
-import { type DemoReport, reportLines } from "../../src/cli/demo/report.ts";
-import { noCalls } from "../../src/model/calls.ts";
-import { systemClock } from "../../src/storage/system.ts";
+} from "../../src/tools/cli/demo/calibrate.ts";
+import { type DemoReport, reportLines } from "../../src/tools/cli/demo/report.ts";
 import { cpuSecondsIn } from "../support/cpuTime.ts";
 
 describe("the calibration", () => {

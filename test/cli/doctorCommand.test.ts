@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readAppSettings } from "../../src/cli/commands/doctor.ts";
+import { readAppSettings } from "../../src/tools/cli/commands/doctor.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 let folder: string;

@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findInstanceApi } from "../../src/cli/instanceApi.ts";
-import { bindPort } from "../../src/local/instancePort.ts";
-import { type LocalFile, localFilePath, writeLocalFile } from "../../src/local/localFile.ts";
+import { findInstanceApi } from "../../src/tools/cli/instanceApi.ts";
+import { bindPort } from "../../src/tools/local/instancePort.ts";
+import { type LocalFile, localFilePath, writeLocalFile } from "../../src/tools/local/localFile.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { localFileOf, standInSupervisor } from "../support/standInSupervisor.ts";
 

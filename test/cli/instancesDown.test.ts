@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { instanceLine, instancesDown } from "../../src/cli/render/instances.ts";
-import type { LocalFile } from "../../src/local/localFile.ts";
+import { instanceLine, instancesDown } from "../../src/tools/cli/render/instances.ts";
+import type { LocalFile } from "../../src/tools/local/localFile.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 const up = (name: string) => ({ name, pid: 7 });

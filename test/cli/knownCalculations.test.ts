@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { knownCalculations } from "../../src/cli/askedCalculation.ts";
+import { knownCalculations } from "../../src/tools/cli/askedCalculation.ts";
 import { failureOf } from "../client/clientWorld.ts";
 
 const calculation = (name: string) =>

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Cli } from "../../src/cli/cli.ts";
-import { leadWith } from "../../src/cli/commands/lead.ts";
-import { type Child, startChild } from "../../src/cli/commands/runWhileLeading.ts";
-import { exitCodes } from "../../src/cli/exitCodes.ts";
-import { runCommand } from "../../src/cli/program.ts";
 import { leadOn } from "../../src/election/api/lead.ts";
+import type { Cli } from "../../src/tools/cli/cli.ts";
+import { leadWith } from "../../src/tools/cli/commands/lead.ts";
+import { type Child, startChild } from "../../src/tools/cli/commands/runWhileLeading.ts";
+import { exitCodes } from "../../src/tools/cli/exitCodes.ts";
+import { runCommand } from "../../src/tools/cli/program.ts";
 import { calculations, clientWorld, names } from "../client/clientWorld.ts";
 import { untilTold } from "../election/alone.ts";
 import { noAnswer } from "../election/faultyLease.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { loadFiles } from "../../src/cli/loadFiles.ts";
+import { loadFiles } from "../../src/tools/cli/loadFiles.ts";
 import { fileThere, writesFile } from "../support/fileThere.ts";
 
 let folder: string;

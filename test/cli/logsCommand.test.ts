@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { submit } from "../../src/client/submit.ts";
-import { encodePrinted } from "../../src/model/printed.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { encodePrinted } from "../../src/engine/model/printed.ts";
+import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { counted, names } from "../client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 

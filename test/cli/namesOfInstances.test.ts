@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { InstanceApi } from "../../src/cli/instanceApi.ts";
-import type { RunEstimate } from "../../src/client/estimate/estimateRun.ts";
-import { StorageError } from "../../src/model/errors.ts";
+import type { RunEstimate } from "../../src/engine/client/estimate/estimateRun.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import type { InstanceApi } from "../../src/tools/cli/instanceApi.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 const row = { name: "to", type: "integer", description: "" };

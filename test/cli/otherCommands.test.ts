@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import type { InstanceApi } from "../../src/cli/instanceApi.ts";
-import { depose } from "../../src/client/leader.ts";
-import { submit } from "../../src/client/submit.ts";
-import { leaderBlob } from "../../src/model/names.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import { depose } from "../../src/engine/client/leader.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { leaderBlob } from "../../src/engine/model/names.ts";
+import { runBlobs } from "../../src/engine/model/runBlobs.ts";
+import type { InstanceApi } from "../../src/tools/cli/instanceApi.ts";
 import { calculations, leadsOn, names } from "../client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { fileThere, writesFile } from "../support/fileThere.ts";
 
 const run = promisify(execFile);
-const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const main = join(import.meta.dirname, "../../src/tools/cli/main.ts");
 let folder: string;
 
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { PassThrough, Writable } from "node:stream";
 import { expect, it } from "vitest";
-import { linesOf } from "../../src/cli/check/checkRows.ts";
-import { confirmWith } from "../../src/cli/main.ts";
-import { screenOf } from "../../src/cli/render/processScreen.ts";
-import { clipped, table } from "../../src/cli/render/table.ts";
-import { wrap } from "../../src/cli/render/text.ts";
+import { linesOf } from "../../src/tools/cli/check/checkRows.ts";
+import { confirmWith } from "../../src/tools/cli/main.ts";
+import { screenOf } from "../../src/tools/cli/render/processScreen.ts";
+import { clipped, table } from "../../src/tools/cli/render/table.ts";
+import { wrap } from "../../src/tools/cli/render/text.ts";
 
 it.each([0, undefined])("A terminal that reports %s columns is taken for one of 80", (columns) => {
   const stream = Object.assign(new Writable(), { isTTY: true, columns, fd: 1 });

@@ -2,9 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkReachable, findStorage } from "../../src/cli/connect.ts";
-import { exitCodes } from "../../src/cli/exitCodes.ts";
-import { printError } from "../../src/cli/program.ts";
 import {
   CalculationError,
   ConfigError,
@@ -13,9 +10,12 @@ import {
   InvariantError,
   NotReadyError,
   StorageError,
-} from "../../src/model/errors.ts";
-import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
-import { abortError } from "../../src/storage/system.ts";
+} from "../../src/engine/model/errors.ts";
+import { storageErrorOfCode } from "../../src/engine/storage/storageErrors.ts";
+import { abortError } from "../../src/engine/storage/system.ts";
+import { checkReachable, findStorage } from "../../src/tools/cli/connect.ts";
+import { exitCodes } from "../../src/tools/cli/exitCodes.ts";
+import { printError } from "../../src/tools/cli/program.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { cliWorld, printed } from "./cliWorld.ts";
 import { commandNames } from "./commandNames.ts";
@@ -215,7 +215,7 @@ describe("the storage that the CLI talks to", () => {
   });
 
   it("a namespace must be a valid prefix of names", async () => {
-    const { checkNamespace } = await import("../../src/cli/connect.ts");
+    const { checkNamespace } = await import("../../src/tools/cli/connect.ts");
     expect(checkNamespace("my-app")).toBe("my-app");
     for (const bad of ["My", "a--b", "a".repeat(41), ""])
       expect(() => checkNamespace(bad)).toThrow("--namespace");

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { bar, liveLine, progressLine, shareOf } from "../../src/cli/render/progress.ts";
-import { runDetails, tryingText } from "../../src/cli/render/runDetails.ts";
-import { clipped, right, table, wrapped } from "../../src/cli/render/table.ts";
+import type { RunView } from "../../src/engine/client/runView.ts";
+import { bar, liveLine, progressLine, shareOf } from "../../src/tools/cli/render/progress.ts";
+import { runDetails, tryingText } from "../../src/tools/cli/render/runDetails.ts";
+import { clipped, right, table, wrapped } from "../../src/tools/cli/render/table.ts";
 import {
   bytes,
   clip,
@@ -12,8 +13,7 @@ import {
   percent,
   perSecond,
   wrap,
-} from "../../src/cli/render/text.ts";
-import type { RunView } from "../../src/client/runView.ts";
+} from "../../src/tools/cli/render/text.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 import { printed } from "./cliWorld.ts";
 

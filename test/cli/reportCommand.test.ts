@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { submit } from "../../src/client/submit.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import { apiRequest, call } from "../api/apiWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 

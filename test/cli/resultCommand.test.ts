@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { submit } from "../../src/client/submit.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import { counted, names } from "../client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 

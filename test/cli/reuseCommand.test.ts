@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readSpec } from "../../src/client/runDocuments.ts";
+import { readSpec } from "../../src/engine/client/runDocuments.ts";
 import { counted, names } from "../client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 

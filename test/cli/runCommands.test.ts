@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { command } from "../../src/client/commands/command.ts";
-import { submit } from "../../src/client/submit.ts";
+import { command } from "../../src/engine/client/commands/command.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { type RunFacts, renderRun } from "../../src/cli/render/runScreen.ts";
-import type { LeaderView } from "../../src/client/leader.ts";
-import type { RunView } from "../../src/client/runView.ts";
+import type { LeaderView } from "../../src/engine/client/leader.ts";
+import type { RunView } from "../../src/engine/client/runView.ts";
+import { type RunFacts, renderRun } from "../../src/tools/cli/render/runScreen.ts";
 
 const leader = (beatAgeS: number, kind: "leading" | "nobody" = "leading"): LeaderView => ({
   ...{ kind, holder: "node-1", term: 1, since: "2026-11-21T00:00:00Z", beatAgeS },

@@ -4,12 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { systemReason } from "../../src/cli/options.ts";
-import { printBytes, saveBytes } from "../../src/cli/saveBytes.ts";
+import { systemReason } from "../../src/tools/cli/options.ts";
+import { printBytes, saveBytes } from "../../src/tools/cli/saveBytes.ts";
 import { printed } from "./cliWorld.ts";
 
 const isWindows = process.platform === "win32";
-const source = (file: string): string => JSON.stringify(join(import.meta.dirname, "../../src/cli", file));
+const source = (file: string): string =>
+  JSON.stringify(join(import.meta.dirname, "../../src/tools/cli", file));
 
 let folder: string;
 beforeEach(async () => {

@@ -2,10 +2,10 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { chunkShare } from "../../src/cli/render/runDetails.ts";
-import { submit } from "../../src/client/submit.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { rangesText } from "../../src/model/packs.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { rangesText } from "../../src/engine/model/packs.ts";
+import { chunkShare } from "../../src/tools/cli/render/runDetails.ts";
 import { answeringWorker, answersLeft, putAnswer } from "../client/questions/answeringWorker.ts";
 import { cliWorld } from "./cliWorld.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { submit } from "../../src/client/submit.ts";
-import { noCalls } from "../../src/model/calls.ts";
-import { outputContentType } from "../../src/model/output.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { noCalls } from "../../src/engine/model/calls.ts";
+import { outputContentType } from "../../src/engine/model/output.ts";
+import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { apiRequest, call } from "../api/apiWorld.ts";
 import { names } from "../client/clientWorld.ts";
 import { cliWorld, printed } from "./cliWorld.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readMarker } from "../../src/client/runDocuments.ts";
-import { submit } from "../../src/client/submit.ts";
-import { runBlobs, specBlob } from "../../src/model/runBlobs.ts";
+import { readMarker } from "../../src/engine/client/runDocuments.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import { names } from "../client/clientWorld.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 

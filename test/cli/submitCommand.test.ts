@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { exitCodes } from "../../src/cli/exitCodes.ts";
-import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
-import { status } from "../../src/client/status.ts";
+import { readMarker, readSpec } from "../../src/engine/client/runDocuments.ts";
+import { status } from "../../src/engine/client/status.ts";
+import { exitCodes } from "../../src/tools/cli/exitCodes.ts";
 import { leadsOn } from "../client/clientWorld.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 

@@ -1,11 +1,11 @@
 import { Writable } from "node:stream";
 import { describe, expect, it, test } from "vitest";
-import { screenOf } from "../../src/cli/render/processScreen.ts";
-import { liveLine } from "../../src/cli/render/progress.ts";
-import { visible } from "../../src/cli/render/terminal.ts";
-import { paint } from "../../src/cli/render/text.ts";
-import { submit } from "../../src/client/submit.ts";
-import { systemClock } from "../../src/storage/system.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { systemClock } from "../../src/engine/storage/system.ts";
+import { screenOf } from "../../src/tools/cli/render/processScreen.ts";
+import { liveLine } from "../../src/tools/cli/render/progress.ts";
+import { visible } from "../../src/tools/cli/render/terminal.ts";
+import { paint } from "../../src/tools/cli/render/text.ts";
 import { putSign, signedWork } from "../support/signedProcess.ts";
 import { cliWorld } from "./cliWorld.ts";
 

@@ -3,13 +3,13 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { recordedChunk } from "../../src/cli/try/tryChunk.ts";
-import { submit } from "../../src/client/submit.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { runBlobs } from "../../src/engine/model/runBlobs.ts";
+import { recordedChunk } from "../../src/tools/cli/try/tryChunk.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";
 import { planOf } from "../support/runFixtures.ts";
 
-const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const main = join(import.meta.dirname, "../../src/tools/cli/main.ts");
 const program = `process.exitCode = await (await import(${JSON.stringify(main)})).main(process.argv.slice(1));`;
 let folder: string;
 

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { clientFiles } from "../../src/cli/connect.ts";
-import type { Client } from "../../src/client/client.ts";
-import { readSpec } from "../../src/client/runDocuments.ts";
+import type { Client } from "../../src/engine/client/client.ts";
+import { readSpec } from "../../src/engine/client/runDocuments.ts";
+import { clientFiles } from "../../src/tools/cli/connect.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";
 import { type CliWorld, cliWorld, shown } from "./cliWorld.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { submit } from "../../src/client/submit.ts";
-import { resultBlobs } from "../../src/model/runBlobs.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { resultBlobs } from "../../src/engine/model/runBlobs.ts";
 import { names } from "../client/clientWorld.ts";
 import { sha256 } from "../client/questions/answeringWorker.ts";
 import { finishedRun, right, type VerifyAsk, verifyingWorker } from "../client/questions/finishedRun.ts";

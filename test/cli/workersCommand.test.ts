@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { submit } from "../../src/client/submit.ts";
-import { signBlobs } from "../../src/model/names.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { signBlobs } from "../../src/engine/model/names.ts";
 import { names } from "../client/clientWorld.ts";
 import { putSign, signedWork } from "../support/signedProcess.ts";
 import { cliWorld, shown } from "./cliWorld.ts";

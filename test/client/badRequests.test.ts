@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkRequest } from "../../src/client/runRequest.ts";
-import { edgeOf } from "../../src/model/errors.ts";
+import { checkRequest } from "../../src/engine/client/runRequest.ts";
+import { edgeOf } from "../../src/engine/model/errors.ts";
 import { calculations, failureOf } from "./clientWorld.ts";
 
 const good = { calculation: "sum", params: { to: 1 } };

@@ -1,20 +1,20 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
-import { describeParams, parseParams } from "../../src/calculations/params.ts";
-import type { Calculations } from "../../src/calculations/registry.ts";
-import type { Client } from "../../src/client/client.ts";
-import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
 import { encodeRecord, type LeaderRecord } from "../../src/election/record/record.ts";
-import { encodeCalls, noCalls } from "../../src/model/calls.ts";
-import { InputError } from "../../src/model/errors.ts";
-import { encodeMarker, type Marker } from "../../src/model/marker.ts";
-import { leaderBlob, namesOf } from "../../src/model/names.ts";
-import type { Manifest } from "../../src/model/run.ts";
-import { resultBlobs, runBlobs } from "../../src/model/runBlobs.ts";
-import { firstState, type State } from "../../src/model/state.ts";
-import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { Storage } from "../../src/storage/ports.ts";
+import type { Calculations } from "../../src/engine/calculation/contract.ts";
+import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
+import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
+import type { Client } from "../../src/engine/client/client.ts";
+import { ensureContainersAndQueues } from "../../src/engine/client/containersAndQueues.ts";
+import { encodeCalls, noCalls } from "../../src/engine/model/calls.ts";
+import { InputError } from "../../src/engine/model/errors.ts";
+import { encodeMarker, type Marker } from "../../src/engine/model/marker.ts";
+import { leaderBlob, namesOf } from "../../src/engine/model/names.ts";
+import type { Manifest } from "../../src/engine/model/run.ts";
+import { resultBlobs, runBlobs } from "../../src/engine/model/runBlobs.ts";
+import { firstState, type State } from "../../src/engine/model/state.ts";
+import { type MemoryStorage, memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
 import { type VirtualWorld, virtualWorld } from "../support/virtualClock.ts";
 
 /** A client on an in-memory account, and hands to play the leader and the workers with. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { ensureContainersAndQueues } from "../../src/client/containersAndQueues.ts";
-import { StorageError } from "../../src/model/errors.ts";
-import type { Storage } from "../../src/storage/ports.ts";
+import { ensureContainersAndQueues } from "../../src/engine/client/containersAndQueues.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
 import { clientWorld, names } from "./clientWorld.ts";
 
 const refusing = (storage: Storage, kind: "denied" | "busy"): Storage => ({

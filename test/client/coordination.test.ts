@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { leader } from "../../src/client/leader.ts";
-import { peekQueue, queues } from "../../src/client/queues.ts";
 import { race } from "../../src/election/race.ts";
 import { encodeRecord } from "../../src/election/record/record.ts";
 import { electionSettings } from "../../src/election/settings.ts";
-import { leaderBlob } from "../../src/model/names.ts";
+import { leader } from "../../src/engine/client/leader.ts";
+import { peekQueue, queues } from "../../src/engine/client/queues.ts";
+import { leaderBlob } from "../../src/engine/model/names.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
 describe("the queues", () => {

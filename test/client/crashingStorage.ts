@@ -1,4 +1,4 @@
-import type { Storage } from "../../src/storage/ports.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
 
 /** A process that ends; no code of ours handles it. */
 export class Crash extends Error {}

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { clientLimits } from "../../src/client/client.ts";
-import { failures } from "../../src/client/failures.ts";
-import { status } from "../../src/client/status.ts";
-import { submit } from "../../src/client/submit.ts";
-import { resultBlobs, runBlobs, type Work } from "../../src/model/runBlobs.ts";
+import { clientLimits } from "../../src/engine/client/client.ts";
+import { failures } from "../../src/engine/client/failures.ts";
+import { status } from "../../src/engine/client/status.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { resultBlobs, runBlobs, type Work } from "../../src/engine/model/runBlobs.ts";
 import { clientWorld, names } from "./clientWorld.ts";
 
 const pack = (number: number): Work => ({ kind: "pack", shard: 0, pack: number });

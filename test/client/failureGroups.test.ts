@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { groupFailures, normalized } from "../../src/client/failureGroups.ts";
-import type { FailureView } from "../../src/client/failures.ts";
+import { groupFailures, normalized } from "../../src/engine/client/failureGroups.ts";
+import type { FailureView } from "../../src/engine/client/failures.ts";
 
 const failure = (pack: number, message: string, change: Partial<FailureView> = {}): FailureView => ({
   ...{ work: `00000/${String(pack).padStart(8, "0")}`, pack, generation: 1, send: 1 },

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { findManifest } from "../../src/client/result.ts";
-import { status } from "../../src/client/status.ts";
-import { submit } from "../../src/client/submit.ts";
-import type { Phase, State } from "../../src/model/state.ts";
+import { findManifest } from "../../src/engine/client/result.ts";
+import { status } from "../../src/engine/client/status.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import type { Phase, State } from "../../src/engine/model/state.ts";
 import { clientWorld, counted, failureOf, names } from "./clientWorld.ts";
 
 /** A run whose manifest tells of eight chunks where the leader has counted ten. */

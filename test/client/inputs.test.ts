@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deleteInputs, inputs } from "../../src/client/inputs.ts";
+import { deleteInputs, inputs } from "../../src/engine/client/inputs.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
 async function uploadedWorld() {

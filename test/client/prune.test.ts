@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { prune } from "../../src/client/prune.ts";
-import { readMarker } from "../../src/client/runDocuments.ts";
-import { submit } from "../../src/client/submit.ts";
-import { closedBlob } from "../../src/model/closedRun.ts";
-import { resultBlobs, runBlobs, specBlob } from "../../src/model/runBlobs.ts";
+import { prune } from "../../src/engine/client/prune.ts";
+import { readMarker } from "../../src/engine/client/runDocuments.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { closedBlob } from "../../src/engine/model/closedRun.ts";
+import { resultBlobs, runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import { clientWorld, names } from "./clientWorld.ts";
 
 const dayMs = 86_400_000;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { clientLimits } from "../../src/client/client.ts";
-import { failures } from "../../src/client/failures.ts";
-import { findManifest, findResult, openResult } from "../../src/client/result.ts";
-import { submit } from "../../src/client/submit.ts";
-import { CorruptDataError, NotReadyError } from "../../src/model/errors.ts";
-import { encodeMarker } from "../../src/model/marker.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
+import { clientLimits } from "../../src/engine/client/client.ts";
+import { failures } from "../../src/engine/client/failures.ts";
+import { findManifest, findResult, openResult } from "../../src/engine/client/result.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { CorruptDataError, NotReadyError } from "../../src/engine/model/errors.ts";
+import { encodeMarker } from "../../src/engine/model/marker.ts";
+import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { clientWorld, counted, failureOf, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { markerBy } from "../../src/client/commands/decideCommand.ts";
-import { readMarker, readSpec } from "../../src/client/runDocuments.ts";
-import { type Submitted, submit } from "../../src/client/submit.ts";
-import { encodeCalls, noCalls } from "../../src/model/calls.ts";
-import { closedBlob, encodeClosedRun } from "../../src/model/closedRun.ts";
-import { encodeMarker } from "../../src/model/marker.ts";
-import { specBlob } from "../../src/model/runBlobs.ts";
-import type { State } from "../../src/model/state.ts";
+import { markerBy } from "../../src/engine/client/commands/decideCommand.ts";
+import { readMarker, readSpec } from "../../src/engine/client/runDocuments.ts";
+import { type Submitted, submit } from "../../src/engine/client/submit.ts";
+import { encodeCalls, noCalls } from "../../src/engine/model/calls.ts";
+import { closedBlob, encodeClosedRun } from "../../src/engine/model/closedRun.ts";
+import { encodeMarker } from "../../src/engine/model/marker.ts";
+import { specBlob } from "../../src/engine/model/runBlobs.ts";
+import type { State } from "../../src/engine/model/state.ts";
 import { type ClientWorld, clientWorld, counted, failureOf, names } from "./clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 } };

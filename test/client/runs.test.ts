@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { command } from "../../src/client/commands/command.ts";
-import { runs } from "../../src/client/runs.ts";
-import { status } from "../../src/client/status.ts";
-import { submit } from "../../src/client/submit.ts";
-import { closedBlob, encodeClosedRun } from "../../src/model/closedRun.ts";
-import { CalculationError } from "../../src/model/errors.ts";
-import { encodeMarker } from "../../src/model/marker.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
+import { command } from "../../src/engine/client/commands/command.ts";
+import { runs } from "../../src/engine/client/runs.ts";
+import { status } from "../../src/engine/client/status.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { closedBlob, encodeClosedRun } from "../../src/engine/model/closedRun.ts";
+import { CalculationError } from "../../src/engine/model/errors.ts";
+import { encodeMarker } from "../../src/engine/model/marker.ts";
+import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { engineWorld, simNames } from "../support/engineWorld.ts";
 import { clientWorld, names } from "./clientWorld.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { command } from "../../src/client/commands/command.ts";
-import { status } from "../../src/client/status.ts";
-import { submit } from "../../src/client/submit.ts";
-import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
-import { limits } from "../../src/model/limits.ts";
-import { specBlob } from "../../src/model/runBlobs.ts";
+import { command } from "../../src/engine/client/commands/command.ts";
+import { status } from "../../src/engine/client/status.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { CorruptDataError, NewerVersionError } from "../../src/engine/model/errors.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import { specBlob } from "../../src/engine/model/runBlobs.ts";
 import { specOf } from "../support/runFixtures.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 

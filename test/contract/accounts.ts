@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { StorageError } from "../../src/model/errors.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { Storage } from "../../src/storage/ports.ts";
-import { systemClock } from "../../src/storage/system.ts";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
+import type { StorageError } from "../../src/engine/model/errors.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
+import { systemClock } from "../../src/engine/storage/system.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 /** A storage account under the contract, with a meter of its own. */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { StorageError } from "../../src/model/errors.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
 import { type Answer, type FakeService, fail, fakeService } from "../support/fakeService.ts";
 import { bytesOf, ofKind, textOf } from "./accounts.ts";
 

@@ -5,8 +5,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { startAzurite } from "../../src/local/azurite.ts";
-import { systemClock } from "../../src/storage/system.ts";
+import { systemClock } from "../../src/engine/storage/system.ts";
+import { startAzurite } from "../../src/tools/local/azurite.ts";
 import { freshContainer, ofKind, realAccount, textOf } from "./accounts.ts";
 
 const answers = (port: number): Promise<boolean> =>
@@ -80,7 +80,7 @@ describe("the emulator", () => {
   });
 
   it("ends with a parent that is killed", async () => {
-    const module = new URL("../../src/local/azurite.ts", import.meta.url).href;
+    const module = new URL("../../src/tools/local/azurite.ts", import.meta.url).href;
     const script = `
       const { startAzurite } = await import(${JSON.stringify(module)});
       console.log((await startAzurite()).blobPort);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AccountSASPermissions, BlobServiceClient } from "@azure/storage-blob";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import {
   type Account,
   freshContainer,

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startAzurite } from "../../src/local/azurite.ts";
+import { startAzurite } from "../../src/tools/local/azurite.ts";
 import { freshContainer, freshName, ofKind, realAccount, textOf } from "./accounts.ts";
 
 const folders: string[] = [];
@@ -121,7 +121,7 @@ it("of emulators that start at once on a new data folder one holds it, and its a
 it("a data folder whose holder is killed is free at once, with all that was stored in it", async () => {
   const location = await newFolder();
   await storeIn(location);
-  const module = new URL("../../src/local/azurite.ts", import.meta.url).href;
+  const module = new URL("../../src/tools/local/azurite.ts", import.meta.url).href;
   const script = `
     const { startAzurite } = await import(${JSON.stringify(module)});
     const options = { location: ${JSON.stringify(location)}, env: ${JSON.stringify(env)} };

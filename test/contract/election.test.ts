@@ -6,9 +6,9 @@ import { race } from "../../src/election/race.ts";
 import type { RaceOutcome, RaceRequest } from "../../src/election/raceContext.ts";
 import { currentLeader } from "../../src/election/record/leaderView.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
-import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
-import type { LeaseStore } from "../../src/storage/ports.ts";
-import { systemClock, systemRandom } from "../../src/storage/system.ts";
+import type { LeaseStore } from "../../src/engine/storage/ports.ts";
+import { systemClock, systemRandom } from "../../src/engine/storage/system.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { type Fault, faultyLease, type LeaseOp } from "../election/faultyLease.ts";
 import { type Account, freshName, freshQueue, realAccount } from "./accounts.ts";
 

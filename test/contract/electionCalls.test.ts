@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { lead } from "../../src/election/api/lead.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import { race } from "../../src/election/race.ts";
 import { electionSettings } from "../../src/election/settings.ts";
-import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
-import { noCalls } from "../../src/model/calls.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+import { noCalls } from "../../src/engine/model/calls.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 
 /** What contending costs while somebody leads, counted below the SDK on a real emulator. */
 let azurite: Azurite;

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { BlobServiceClient } from "@azure/storage-blob";
 import { expect, it } from "vitest";
-import { blobFiles } from "../../src/worker/blobFiles.ts";
+import { blobFiles } from "../../src/engine/worker/blobFiles.ts";
 import { bytesOf, freshContainer, ofKind, realAccount } from "./accounts.ts";
 
 /**

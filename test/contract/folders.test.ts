@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import {
   freshContainer,
   freshName,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import type { LeaseStore, LeaseView } from "../../src/storage/ports.ts";
+import type { LeaseStore, LeaseView } from "../../src/engine/storage/ports.ts";
 import {
   type Account,
   freshContainer,

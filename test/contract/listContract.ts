@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ListedBlob } from "../../src/storage/ports.ts";
+import type { ListedBlob } from "../../src/engine/storage/ports.ts";
 import { freshContainer, type OpenAccount, ofKind } from "./accounts.ts";
 
 export function listContract(open: OpenAccount): void {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { noCalls } from "../../src/model/calls.ts";
+import { noCalls } from "../../src/engine/model/calls.ts";
 import { freshName, type OpenAccount, ofKind } from "./accounts.ts";
 
 export function meterContract(open: OpenAccount): void {

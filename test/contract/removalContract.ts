@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { noCalls, subtractCalls } from "../../src/model/calls.ts";
-import { limits } from "../../src/model/limits.ts";
-import type { BlobStore } from "../../src/storage/ports.ts";
+import { noCalls, subtractCalls } from "../../src/engine/model/calls.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import type { BlobStore } from "../../src/engine/storage/ports.ts";
 import { type Account, freshContainer, freshName, type OpenAccount, refusal } from "./accounts.ts";
 
 /** Removing many blobs at once. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { type OpenAccount, realAccount, twinAccount } from "./accounts.ts";
 import { blobContract } from "./blobContract.ts";
 import { encodedContract } from "./encodedContract.ts";

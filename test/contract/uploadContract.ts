@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
-import { noCalls } from "../../src/model/calls.ts";
-import { uploadBlockBytes } from "../../src/storage/uploadBlocks.ts";
+import { noCalls } from "../../src/engine/model/calls.ts";
+import { uploadBlockBytes } from "../../src/engine/storage/uploadBlocks.ts";
 import { freshContainer, freshName, type OpenAccount, ofKind, refusal } from "./accounts.ts";
 
 /** Bodies of any size, written as they come. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Timeline } from "../../src/client/inspection/timeline.ts";
-import { figuresOf } from "../../src/dashboard/run/liveFigures.ts";
-import { chartOf, clockText, spansOf, ticksOf } from "../../src/dashboard/run/progress/chart.ts";
+import type { Timeline } from "../../src/engine/client/inspection/timeline.ts";
+import { figuresOf } from "../../src/tools/dashboard/run/liveFigures.ts";
+import { chartOf, clockText, spansOf, ticksOf } from "../../src/tools/dashboard/run/progress/chart.ts";
 import { at, startMs, viewOf } from "../browser/fixture/fixtureRuns.ts";
 
 const timeline = (more: Partial<Timeline>): Timeline => ({

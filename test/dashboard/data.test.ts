@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiError, connect } from "../../src/dashboard/data/api.ts";
-import { keyStore } from "../../src/dashboard/data/key.ts";
+import { ApiError, connect } from "../../src/tools/dashboard/data/api.ts";
+import { keyStore } from "../../src/tools/dashboard/data/key.ts";
 
 function tabStorage() {
   const held = new Map<string, string>();

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
+import { toleranceSchema } from "../../src/engine/model/run.ts";
 import {
   emptyForm,
   issuesOf,
@@ -8,9 +9,8 @@ import {
   textOf,
   withField,
   withJson,
-} from "../../src/dashboard/submit/form.ts";
-import { type Field, fieldsOf, type Schema } from "../../src/dashboard/submit/schema.ts";
-import { toleranceSchema } from "../../src/model/run.ts";
+} from "../../src/tools/dashboard/submit/form.ts";
+import { type Field, fieldsOf, type Schema } from "../../src/tools/dashboard/submit/schema.ts";
 
 /** A schema as the API sends it: of zod, with what calculations use. */
 const params = z.strictObject({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { WorkAtHand, Worker } from "../../src/client/inspection/workers.ts";
+import type { WorkAtHand, Worker } from "../../src/engine/client/inspection/workers.ts";
 import {
   type Board,
   boardsAfter,
@@ -7,7 +7,7 @@ import {
   lanesOf,
   placeOf,
   stateOfBoard,
-} from "../../src/dashboard/workers/lanes.ts";
+} from "../../src/tools/dashboard/workers/lanes.ts";
 
 const work = (pack: number, forS: number): WorkAtHand => ({
   ...{ run: "r", uid: "u", work: `pack ${pack}`, pack, generation: 1, send: 1, alone: false, forS },

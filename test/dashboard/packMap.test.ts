@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { PackMap } from "../../src/client/inspection/packMap.ts";
+import type { PackMap } from "../../src/engine/client/inspection/packMap.ts";
 import {
   atWorkText,
   cellCount,
@@ -10,7 +10,7 @@ import {
   legendOf,
   movedBy,
   tablePage,
-} from "../../src/dashboard/run/map/packMap.ts";
+} from "../../src/tools/dashboard/run/map/packMap.ts";
 
 const small: PackMap = {
   ...{ run: "x", uid: "u", generation: 1, packs: 5, shardSize: 2, packsPerCell: 1 },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../src/dashboard/data/api.ts";
-import { type Polled, startPoll } from "../../src/dashboard/data/poll.ts";
+import { ApiError } from "../../src/tools/dashboard/data/api.ts";
+import { type Polled, startPoll } from "../../src/tools/dashboard/data/poll.ts";
 
 /** A poll in virtual time: answers are given one by one, and waits end when the test says so. */
 function world(

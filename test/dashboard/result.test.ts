@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { csvParse } from "d3-dsv";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fetchResult, fileNameOf } from "../../src/dashboard/run/result/fetchResult.ts";
-import { csvRecords, previewBytesMax, previewOf } from "../../src/dashboard/run/result/preview.ts";
-import { shownResult } from "../../src/dashboard/run/result/shownResult.ts";
+import { fetchResult, fileNameOf } from "../../src/tools/dashboard/run/result/fetchResult.ts";
+import { csvRecords, previewBytesMax, previewOf } from "../../src/tools/dashboard/run/result/preview.ts";
+import { shownResult } from "../../src/tools/dashboard/run/result/shownResult.ts";
 import { viewOf } from "../browser/fixture/fixtureRuns.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hashOf, parseRoute, type Route, takeToken } from "../../src/dashboard/route.ts";
+import { hashOf, parseRoute, type Route, takeToken } from "../../src/tools/dashboard/route.ts";
 
 const addresses: readonly (readonly [string, Exclude<Route, { view: "unknown" }>])[] = [
   ["#/runs", { view: "runs" }],

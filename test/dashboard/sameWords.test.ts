@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { report } from "../../src/api/report.ts";
-import { progressLine, shareOf } from "../../src/cli/render/progress.ts";
-import { runDetails } from "../../src/cli/render/runDetails.ts";
-import { status } from "../../src/client/status.ts";
-import { submit } from "../../src/client/submit.ts";
-import { figuresOf } from "../../src/dashboard/run/liveFigures.ts";
-import { rowOf } from "../../src/dashboard/runs/runRow.ts";
-import type { Marker } from "../../src/model/marker.ts";
-import type { State } from "../../src/model/state.ts";
+import { report } from "../../src/app/api/report.ts";
+import { status } from "../../src/engine/client/status.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import type { Marker } from "../../src/engine/model/marker.ts";
+import type { State } from "../../src/engine/model/state.ts";
+import { progressLine, shareOf } from "../../src/tools/cli/render/progress.ts";
+import { runDetails } from "../../src/tools/cli/render/runDetails.ts";
+import { figuresOf } from "../../src/tools/dashboard/run/liveFigures.ts";
+import { rowOf } from "../../src/tools/dashboard/runs/runRow.ts";
 import { printed } from "../cli/cliWorld.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";
 

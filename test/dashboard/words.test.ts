@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { readFreeOptions } from "../../src/cli/freeOptions.ts";
-import type { RunView } from "../../src/client/runView.ts";
-import { instancesOf, termRows } from "../../src/dashboard/leader/leaderModel.ts";
-import { stateOf } from "../../src/dashboard/parts/runState.ts";
-import { shellWord, submitCommand, submitCurl } from "../../src/dashboard/run/commands.ts";
-import { groupText } from "../../src/dashboard/run/failures/failureGroups.ts";
-import { figuresOf } from "../../src/dashboard/run/liveFigures.ts";
+import type { RunView } from "../../src/engine/client/runView.ts";
+import { rangesText } from "../../src/engine/model/packs.ts";
+import { readFreeOptions } from "../../src/tools/cli/freeOptions.ts";
+import { instancesOf, termRows } from "../../src/tools/dashboard/leader/leaderModel.ts";
+import { stateOf } from "../../src/tools/dashboard/parts/runState.ts";
+import { shellWord, submitCommand, submitCurl } from "../../src/tools/dashboard/run/commands.ts";
+import { groupText } from "../../src/tools/dashboard/run/failures/failureGroups.ts";
+import { figuresOf } from "../../src/tools/dashboard/run/liveFigures.ts";
 import {
   canRetry,
   commandText,
@@ -14,9 +15,8 @@ import {
   retryButton,
   retryText,
   verbsOf,
-} from "../../src/dashboard/run/steer/steering.ts";
-import { agoText, pathOfRuns, rowOf } from "../../src/dashboard/runs/runRow.ts";
-import { rangesText } from "../../src/model/packs.ts";
+} from "../../src/tools/dashboard/run/steer/steering.ts";
+import { agoText, pathOfRuns, rowOf } from "../../src/tools/dashboard/runs/runRow.ts";
 import { at, hostileText, startMs, viewOf } from "../browser/fixture/fixtureRuns.ts";
 
 const packs = { total: 100, done: 80, failed: 3, sent: 90, again: 0 };

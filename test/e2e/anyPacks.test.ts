@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { noFiles } from "../../src/calculations/files.ts";
 import { runSerially } from "../../src/calculations/leasefold.ts";
-import { findManifest } from "../../src/client/result.ts";
-import { submit } from "../../src/client/submit.ts";
+import { noFiles } from "../../src/engine/calculation/files.ts";
+import { findManifest } from "../../src/engine/client/result.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import means from "../fixtures/means.calculation.ts";
 import { startRealApp } from "../support/realApp.ts";
 

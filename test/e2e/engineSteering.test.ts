@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { command } from "../../src/client/commands/command.ts";
-import { findManifest } from "../../src/client/result.ts";
-import { status } from "../../src/client/status.ts";
-import { submit } from "../../src/client/submit.ts";
-import { runBlobs, specBlob } from "../../src/model/runBlobs.ts";
+import { command } from "../../src/engine/client/commands/command.ts";
+import { findManifest } from "../../src/engine/client/result.ts";
+import { status } from "../../src/engine/client/status.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 

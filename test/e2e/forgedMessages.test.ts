@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { submit } from "../../src/client/submit.ts";
-import { namesOf, poisonOf } from "../../src/model/names.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { namesOf, poisonOf } from "../../src/engine/model/names.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 
 const names = namesOf("leasefold");

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { command } from "../../src/client/commands/command.ts";
-import { leader } from "../../src/client/leader.ts";
-import { submit } from "../../src/client/submit.ts";
+import { command } from "../../src/engine/client/commands/command.ts";
+import { leader } from "../../src/engine/client/leader.ts";
+import { submit } from "../../src/engine/client/submit.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 
 /** Runs whose code never ends, or ends its process, in real processes under a small time limit. */

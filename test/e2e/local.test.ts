@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
-import { type InstanceEvent, type Instances, startInstances } from "../../src/local/instances.ts";
-import { isAlive } from "../../src/local/supervisor.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import type { QueueStore } from "../../src/storage/queuePort.ts";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
+import type { QueueStore } from "../../src/engine/storage/queuePort.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
+import { type InstanceEvent, type Instances, startInstances } from "../../src/tools/local/instances.ts";
+import { isAlive } from "../../src/tools/local/supervisor.ts";
 
 /** Real child processes, the real library and Azurite. The app is `test/fixtures/apps/trio`. */
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/apps/${name}`, import.meta.url));
@@ -45,7 +45,7 @@ const instanceProcesses = () =>
   execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(process.pid)])
     .toString()
     .split("\n")
-    .filter((line) => line.includes("src/local/instance.ts"));
+    .filter((line) => line.includes("src/tools/local/instance.ts"));
 
 type Env = Record<string, string>;
 
@@ -286,7 +286,7 @@ describe("an app that cannot run", () => {
 });
 
 it("an instance dies with its supervisor, even one that is killed", async () => {
-  const module = new URL("../../src/local/instances.ts", import.meta.url).href;
+  const module = new URL("../../src/tools/local/instances.ts", import.meta.url).href;
   const script = `
     const { startInstances } = await import(${JSON.stringify(module)});
     const { instances } = await startInstances({

@@ -7,8 +7,8 @@ import { readFacts } from "../../scripts/infra/facts.ts";
 import { makePackage } from "../../scripts/infra/makePackage.ts";
 import { readFiles } from "../../scripts/infra/project.ts";
 import { buildOwnCalculations } from "../../scripts/ownCalculations.mjs";
-import { type Azurite, startAzurite } from "../../src/local/azurite.ts";
-import { type Instances, startInstances } from "../../src/local/instances.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
+import { type Instances, startInstances } from "../../src/tools/local/instances.ts";
 
 /**
  * The package that Azure gets, in a folder with nothing above it to borrow from. It is made from a clone with calculations

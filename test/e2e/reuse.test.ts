@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import pMap from "p-map";
 import { expect, test } from "vitest";
-import { command } from "../../src/client/commands/command.ts";
-import { verify } from "../../src/client/questions/verify.ts";
-import { findManifest } from "../../src/client/result.ts";
-import { readState } from "../../src/client/runDocuments.ts";
-import { submit } from "../../src/client/submit.ts";
-import { totalCalls } from "../../src/model/calls.ts";
+import { command } from "../../src/engine/client/commands/command.ts";
+import { verify } from "../../src/engine/client/questions/verify.ts";
+import { findManifest } from "../../src/engine/client/result.ts";
+import { readState } from "../../src/engine/client/runDocuments.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { totalCalls } from "../../src/engine/model/calls.ts";
 import { startRealApp } from "../support/realApp.ts";
 
 const files = 300;

@@ -4,8 +4,8 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { LocalFile } from "../../src/local/localFile.ts";
-import { isAlive, startOf } from "../../src/local/supervisor.ts";
+import type { LocalFile } from "../../src/tools/local/localFile.ts";
+import { isAlive, startOf } from "../../src/tools/local/supervisor.ts";
 import { builtProgram, until } from "../support/builtProgram.ts";
 
 const { folder, leasefold, localFile, startUp, up } = builtProgram();

@@ -1,6 +1,6 @@
 import type { ElectionPorts } from "../../src/election/api/electionPorts.ts";
-import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { ContentLease } from "../../src/storage/ports.ts";
+import { type MemoryStorage, memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import type { ContentLease } from "../../src/engine/storage/ports.ts";
 import { type VirtualClock, type VirtualWorld, virtualWorld } from "../support/virtualClock.ts";
 
 export const container = "test-coordination";

@@ -8,10 +8,10 @@ import {
   leasesSettings,
   stopWorkMs,
 } from "../../src/election/settings.ts";
-import { ConfigError, InputError, StorageError } from "../../src/model/errors.ts";
-import { electionBlob, namedLeaseBlob } from "../../src/model/names.ts";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { LeaseStore } from "../../src/storage/ports.ts";
+import { ConfigError, InputError, StorageError } from "../../src/engine/model/errors.ts";
+import { electionBlob, namedLeaseBlob } from "../../src/engine/model/names.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import type { LeaseStore } from "../../src/engine/storage/ports.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 import { blob, container, contenders } from "./contenders.ts";
 import { type Fault, faultyLease, type LeaseOp } from "./faultyLease.ts";

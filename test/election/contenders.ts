@@ -3,8 +3,8 @@ import type { Leadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
 import type { RaceOutcome, RaceRequest } from "../../src/election/raceContext.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
-import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { LeaseStore, LeaseView } from "../../src/storage/ports.ts";
+import { type MemoryStorage, memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import type { LeaseStore, LeaseView } from "../../src/engine/storage/ports.ts";
 import { type VirtualClock, type VirtualWorld, virtualWorld } from "../support/virtualClock.ts";
 
 export const container = "test-coordination";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { keepDeadMansWake } from "../../src/election/hold/deadMansWake.ts";
-import { StorageError } from "../../src/model/errors.ts";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { QueueStore } from "../../src/storage/queuePort.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import type { QueueStore } from "../../src/engine/storage/queuePort.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 const queue = "test-wake";

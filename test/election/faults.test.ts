@@ -231,7 +231,7 @@ test("a suspended machine, whose monotonic clock stood still, uses the wall cloc
 });
 
 test("denied by storage is a refusal with its code, not a wait", async () => {
-  const { StorageError } = await import("../../src/model/errors.ts");
+  const { StorageError } = await import("../../src/engine/model/errors.ts");
   const denied = new StorageError("denied", "AuthorizationPermissionMismatch", 403, "no role");
   const arena = contenders({ between: (lease) => ({ ...lease, view: () => Promise.reject(denied) }) });
   expect(await arena.contender("node-1").race()).toMatchObject({ kind: "refused", code: "denied" });

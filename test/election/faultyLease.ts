@@ -1,5 +1,5 @@
-import { StorageError } from "../../src/model/errors.ts";
-import type { LeaseStore } from "../../src/storage/ports.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import type { LeaseStore } from "../../src/engine/storage/ports.ts";
 
 export type LeaseOp =
   | "ensure"

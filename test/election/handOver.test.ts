@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LeaseStore } from "../../src/storage/ports.ts";
+import type { LeaseStore } from "../../src/engine/storage/ports.ts";
 import type { VirtualClock } from "../support/virtualClock.ts";
 import { contenders } from "./contenders.ts";
 

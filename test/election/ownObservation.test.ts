@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fastTakeover } from "../../src/election/settings.ts";
-import type { LeaseStore } from "../../src/storage/ports.ts";
+import type { LeaseStore } from "../../src/engine/storage/ports.ts";
 import type { VirtualClock } from "../support/virtualClock.ts";
 import { contenders } from "./contenders.ts";
 import { faultyLease, type LeaseOp, noAnswer } from "./faultyLease.ts";

@@ -6,8 +6,8 @@ import {
   fastTakeover,
   stopWorkMs,
 } from "../../src/election/settings.ts";
-import { calls, dollarsOf } from "../../src/model/calls.ts";
-import { ConfigError } from "../../src/model/errors.ts";
+import { calls, dollarsOf } from "../../src/engine/model/calls.ts";
+import { ConfigError } from "../../src/engine/model/errors.ts";
 
 test("the defaults hold together, at every lease length and with early takeover", () => {
   for (let leaseDurationS = 15; leaseDurationS <= 60; leaseDurationS += 1) {

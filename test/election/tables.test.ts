@@ -18,8 +18,8 @@ import {
 import type { Poll } from "../../src/election/record/leaderView.ts";
 import type { LeaderRecord } from "../../src/election/record/record.ts";
 import { electionSettings } from "../../src/election/settings.ts";
-import { StorageError } from "../../src/model/errors.ts";
-import type { LeaseState } from "../../src/storage/ports.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import type { LeaseState } from "../../src/engine/storage/ports.ts";
 
 const settings = electionSettings();
 

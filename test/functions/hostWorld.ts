@@ -1,20 +1,24 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { vi } from "vitest";
-import { Coordinator } from "../../src/coordinator/tick.ts";
+import type { App } from "../../src/app/functions/app.ts";
 import { electionSettings } from "../../src/election/settings.ts";
-import type { App } from "../../src/functions/app.ts";
-import { installCoreModule, makeCoreModule, type ProgrammingModel } from "../../src/local/host/coreModule.ts";
-import { listenerOf } from "../../src/local/host/functionListeners.ts";
-import { makeHostLog } from "../../src/local/host/hostLog.ts";
-import { makeInvoker } from "../../src/local/host/invoker.ts";
-import type { InstanceMessage } from "../../src/local/instanceMessages.ts";
-import { readHostSettings } from "../../src/model/hostSettings.ts";
-import { limits } from "../../src/model/limits.ts";
-import type { LogEvent } from "../../src/model/log.ts";
-import type { Storage } from "../../src/storage/ports.ts";
-import type { WorkerPorts } from "../../src/worker/ports.ts";
-import { processState } from "../../src/worker/processState.ts";
+import { Coordinator } from "../../src/engine/leader/tick.ts";
+import { readHostSettings } from "../../src/engine/model/hostSettings.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import type { LogEvent } from "../../src/engine/model/log.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
+import type { WorkerPorts } from "../../src/engine/worker/ports.ts";
+import { processState } from "../../src/engine/worker/processState.ts";
+import {
+  installCoreModule,
+  makeCoreModule,
+  type ProgrammingModel,
+} from "../../src/tools/local/host/coreModule.ts";
+import { listenerOf } from "../../src/tools/local/host/functionListeners.ts";
+import { makeHostLog } from "../../src/tools/local/host/hostLog.ts";
+import { makeInvoker } from "../../src/tools/local/host/invoker.ts";
+import type { InstanceMessage } from "../../src/tools/local/instanceMessages.ts";
 import { portsOf } from "../api/apiWorld.ts";
 import { engineWorld } from "../support/engineWorld.ts";
 import { firstCode, rangesCode } from "../support/rangesCode.ts";
@@ -28,8 +32,8 @@ let app: Omit<App, "api">;
 export async function registeredFunctions() {
   const { module, registrations } = makeCoreModule(() => {});
   installCoreModule(module);
-  const { registerTriggers } = await import("../../src/functions/registerTriggers.ts");
-  const { shallowBodies } = await import("../../src/functions/shallowBodies.ts");
+  const { registerTriggers } = await import("../../src/app/functions/registerTriggers.ts");
+  const { shallowBodies } = await import("../../src/app/functions/shallowBodies.ts");
   registerTriggers("sim", async () => app, {
     stopping: new AbortController().signal,
     during: (tick) => tick(),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hostInstance } from "../../src/functions/startupConfig.ts";
+import { hostInstance } from "../../src/app/functions/startupConfig.ts";
 
 const instance = "4f1c9a".repeat(10);
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { watchLifecycle } from "../../src/functions/lifecycle.ts";
+import { watchLifecycle } from "../../src/app/functions/lifecycle.ts";
 
 const hooks = vi.hoisted((): (() => Promise<void>)[] => []);
 vi.mock("@azure/functions", () => ({

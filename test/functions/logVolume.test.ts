@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InvocationContext } from "@azure/functions";
 import { expect, test } from "vitest";
-import { withLogOf } from "../../src/functions/logTo.ts";
-import { tellLate } from "../../src/functions/registerTriggers.ts";
+import { withLogOf } from "../../src/app/functions/logTo.ts";
+import { tellLate } from "../../src/app/functions/registerTriggers.ts";
 import { engineWorld } from "../support/engineWorld.ts";
 
 /** What one run of so many packs logs where the level is Information, as in `host.json`: rows and bytes. */

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { routes } from "../../src/api/routes.ts";
-import { registerApi } from "../../src/functions/registerApi.ts";
+import { routes } from "../../src/app/api/routes.ts";
+import { registerApi } from "../../src/app/functions/registerApi.ts";
 
 interface Registered {
   readonly name: string;

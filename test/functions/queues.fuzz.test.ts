@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { StorageError } from "../../src/model/errors.ts";
-import { poisonOf } from "../../src/model/names.ts";
-import type { Storage } from "../../src/storage/ports.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import { poisonOf } from "../../src/engine/model/names.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
 import { simNames as names } from "../support/engineWorld.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes } from "../support/hostileValues.ts";

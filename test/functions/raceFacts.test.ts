@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { factsOf } from "../../src/functions/registerTriggers.ts";
-import { StorageError } from "../../src/model/errors.ts";
+import { factsOf } from "../../src/app/functions/registerTriggers.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
 
 test("an outcome tells why nobody leads", () => {
   const error = new StorageError("busy", "ServerBusy", undefined, "the server is busy");

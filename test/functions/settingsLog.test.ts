@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { Coordinator } from "../../src/coordinator/tick.ts";
+import { settingsLog } from "../../src/app/functions/sharedSettings.ts";
 import { electionSettings } from "../../src/election/settings.ts";
-import { settingsLog } from "../../src/functions/sharedSettings.ts";
-import type { LogEvent } from "../../src/model/log.ts";
-import { namesOf } from "../../src/model/names.ts";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { Coordinator } from "../../src/engine/leader/tick.ts";
+import type { LogEvent } from "../../src/engine/model/log.ts";
+import { namesOf } from "../../src/engine/model/names.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 /** Apps on one namespace and one account, each ticking when told to. */

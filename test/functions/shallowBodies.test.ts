@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bodyLevelsMax, type CoreModule, shallowBodies } from "../../src/functions/shallowBodies.ts";
+import { bodyLevelsMax, type CoreModule, shallowBodies } from "../../src/app/functions/shallowBodies.ts";
 
 type Model = Parameters<CoreModule["setProgrammingModel"]>[0];
 type Context = Parameters<Model["getInvocationModel"]>[0];

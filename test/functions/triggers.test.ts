@@ -1,9 +1,9 @@
 import type { InvocationContext } from "@azure/functions";
 import { beforeEach, expect, test, vi } from "vitest";
-import type { App } from "../../src/functions/app.ts";
-import { type Lifecycle, registerTriggers } from "../../src/functions/registerTriggers.ts";
-import { decodeCalls } from "../../src/model/calls.ts";
-import { encodeMessage } from "../../src/model/message.ts";
+import type { App } from "../../src/app/functions/app.ts";
+import { type Lifecycle, registerTriggers } from "../../src/app/functions/registerTriggers.ts";
+import { decodeCalls } from "../../src/engine/model/calls.ts";
+import { encodeMessage } from "../../src/engine/model/message.ts";
 import { common, inlineCode, joining, workerWorld } from "../worker/workerWorld.ts";
 
 type Handler = (input: unknown, context: InvocationContext) => Promise<unknown>;

@@ -2,8 +2,8 @@ import { deployment, parametersIn } from "../../scripts/infra/evaluate/deploymen
 import { at, type Fields, type Resource, Runtime } from "../../scripts/infra/evaluate/values.ts";
 import { type Project, readFiles, readProject } from "../../scripts/infra/project.ts";
 import { roleIds } from "../../scripts/infra/roles.ts";
-import { StorageError } from "../../src/model/errors.ts";
-import type { Storage } from "../../src/storage/ports.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
 import { names } from "../client/clientWorld.ts";
 import { conditionHolds } from "./roleCondition.ts";
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { command } from "../../src/client/commands/command.ts";
-import { submit } from "../../src/client/submit.ts";
-import { leaderBlob } from "../../src/model/names.ts";
+import { command } from "../../src/engine/client/commands/command.ts";
+import { submit } from "../../src/engine/client/submit.ts";
+import { leaderBlob } from "../../src/engine/model/names.ts";
 import { type CliWorld, cliWorld } from "../cli/cliWorld.ts";
 import { commandNames } from "../cli/commandNames.ts";
 import { names } from "../client/clientWorld.ts";
@@ -110,7 +110,7 @@ async function asked({ line, before, files }: Line, who: Asker) {
 /** An operator does not tidy up: answers stay until their run is deleted. */
 const isTidying = ({ action, path }: Operation): boolean =>
   action === "blobs/delete" && path.includes("/answers/");
-/** The exit code of a refused call (src/cli/exitCodes.ts). */
+/** The exit code of a refused call (src/tools/cli/exitCodes.ts). */
 const denied = 5;
 
 test("every command that uses storage has its line here", () => {

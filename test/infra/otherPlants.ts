@@ -93,7 +93,7 @@ export const otherPlants: readonly Plant[] = [
   // What the code says.
   plant(shared, "  'active'\n", "  'aktive'\n", "drift-containers", /aktive|active/),
   plant(
-    "src/functions/registerTriggers.ts",
+    "src/app/functions/registerTriggers.ts",
     '["workerUrgent", names.urgent, true]',
     '["workerUrgent", names.results, true]',
     "drift-queues",

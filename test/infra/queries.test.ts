@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { logEvents } from "../../src/model/log.ts";
+import { logEvents } from "../../src/engine/model/log.ts";
 import type { Row } from "./kql/expressions.ts";
 import { asked, categories, elected, hostSaid, said, thrown } from "./kql/rows.ts";
 

@@ -2,9 +2,9 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { json } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EmbeddedHost, startEmbeddedHost } from "../../src/local/host/embeddedHost.ts";
-import type { InstanceMessage } from "../../src/local/instanceMessages.ts";
-import { type MemoryStorage, memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { type MemoryStorage, memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import { type EmbeddedHost, startEmbeddedHost } from "../../src/tools/local/host/embeddedHost.ts";
+import type { InstanceMessage } from "../../src/tools/local/instanceMessages.ts";
 import { type ManualClock, manualClock, plainRandom } from "./manualClock.ts";
 
 /** A whole host in this process: the real library, the fixture app, the in-memory twin, a clock that we move. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeCoreModule, parseable, type TypedData } from "../../src/local/host/coreModule.ts";
+import { makeCoreModule, parseable, type TypedData } from "../../src/tools/local/host/coreModule.ts";
 
 const metadata = { name: "one", bindings: {} };
 

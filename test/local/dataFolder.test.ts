@@ -1,6 +1,6 @@
 import { expect, it, test } from "vitest";
-import { isEmulatorsOwn } from "../../src/local/dataFolder.ts";
-import { isWrittenByOthers } from "../../src/local/privateFile.ts";
+import { isEmulatorsOwn } from "../../src/tools/local/dataFolder.ts";
+import { isWrittenByOthers } from "../../src/tools/local/privateFile.ts";
 
 const own = [
   "__azurite_db_blob__.json",

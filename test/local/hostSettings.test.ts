@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseTimespan, readHostSettings } from "../../src/model/hostSettings.ts";
+import { parseTimespan, readHostSettings } from "../../src/engine/model/hostSettings.ts";
 
 const minimal = JSON.stringify({ version: "2.0" });
 const withQueues = (queues: object) => JSON.stringify({ version: "2.0", extensions: { queues } });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { instanceEnv, instanceName } from "../../src/local/instanceEnv.ts";
+import { instanceEnv, instanceName } from "../../src/tools/local/instanceEnv.ts";
 
 const made = (inherited = {}, given = {}) => instanceEnv(inherited, "node-2", "connection", given);
 

@@ -10,8 +10,8 @@ import {
   readLocalFile,
   removeLocalFile,
   writeLocalFile,
-} from "../../src/local/localFile.ts";
-import { startOf } from "../../src/local/supervisor.ts";
+} from "../../src/tools/local/localFile.ts";
+import { startOf } from "../../src/tools/local/supervisor.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { localFileOf, standInSupervisor } from "../support/standInSupervisor.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../../src/storage/ports.ts";
+import type { Clock, Random } from "../../src/engine/storage/ports.ts";
 
 /** A clock that moves only when told to, so that tests of minutes take no time. */
 export interface ManualClock extends Clock {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { makeHostLog } from "../../src/local/host/hostLog.ts";
-import { type QueueTriggerOptions, startQueueListener } from "../../src/local/host/queueTrigger.ts";
-import { StorageError } from "../../src/model/errors.ts";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { QueueStore } from "../../src/storage/queuePort.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import type { QueueStore } from "../../src/engine/storage/queuePort.ts";
+import { makeHostLog } from "../../src/tools/local/host/hostLog.ts";
+import { type QueueTriggerOptions, startQueueListener } from "../../src/tools/local/host/queueTrigger.ts";
 import { manualClock, plainRandom } from "./manualClock.ts";
 
 type Handler = (body: string, delivery: number) => Promise<boolean> | boolean;

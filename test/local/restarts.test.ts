@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makeRestarts } from "../../src/local/supervision.ts";
+import { makeRestarts } from "../../src/tools/local/supervision.ts";
 
 function restarts() {
   let nowMs = 0;

@@ -2,8 +2,8 @@ import { chmod, chown, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isPrivate } from "../../src/local/privateFile.ts";
-import { runtimeFolder } from "../../src/local/userFolders.ts";
+import { isPrivate } from "../../src/tools/local/privateFile.ts";
+import { runtimeFolder } from "../../src/tools/local/userFolders.ts";
 import { failureOf } from "../client/clientWorld.ts";
 
 let root: string;

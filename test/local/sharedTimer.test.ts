@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Listener, parseSchedule, startTimer } from "../../src/local/host/timerTrigger.ts";
-import type { Clock } from "../../src/storage/ports.ts";
+import type { Clock } from "../../src/engine/storage/ports.ts";
+import { type Listener, parseSchedule, startTimer } from "../../src/tools/local/host/timerTrigger.ts";
 import { registeredFunctions } from "../functions/hostWorld.ts";
 import { platformTimer } from "../support/platformTimer.ts";
 import { type VirtualClock, type VirtualWorld, virtualWorld } from "../support/virtualClock.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeTimeoutWatch } from "../../src/local/supervision.ts";
+import { makeTimeoutWatch } from "../../src/tools/local/supervision.ts";
 import { manualClock } from "./manualClock.ts";
 
 function setUp(functionTimeoutMs: number | null) {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { TypedData } from "../../src/local/host/coreModule.ts";
-import { parseSchedule, startTimer } from "../../src/local/host/timerTrigger.ts";
+import type { TypedData } from "../../src/tools/local/host/coreModule.ts";
+import { parseSchedule, startTimer } from "../../src/tools/local/host/timerTrigger.ts";
 import { type ManualClock, manualClock } from "./manualClock.ts";
 
 function timer(clock: ManualClock, schedule: string, takesMs = 0) {

@@ -8,7 +8,7 @@ import {
   encodeBitmap,
   hasBit,
   setBit,
-} from "../../src/model/bitmap.ts";
+} from "../../src/engine/model/bitmap.ts";
 
 test("a bitmap is the set of what was set and not cleared, also after encoding", () => {
   fc.assert(

@@ -6,7 +6,7 @@ import {
   decodeClosedRun,
   encodeClosedRun,
   parseClosed,
-} from "../../src/model/closedRun.ts";
+} from "../../src/engine/model/closedRun.ts";
 
 const small: ClosedRun = {
   ...{ run: "r1", uid: "u1", generation: 2, phase: "failed", calculation: "sum", params: { to: 3 } },

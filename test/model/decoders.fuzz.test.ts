@@ -2,19 +2,19 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodePartial, encodePartial } from "../../src/calculations/sql/partial.ts";
 import { decodeRecord } from "../../src/election/record/record.ts";
-import { decodeBitmap } from "../../src/model/bitmap.ts";
-import { decodeCalls } from "../../src/model/calls.ts";
-import { decodeJson } from "../../src/model/decode.ts";
-import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
-import { decodeMarker, encodeMarker } from "../../src/model/marker.ts";
-import { decodeMessage } from "../../src/model/message.ts";
+import { decodeBitmap } from "../../src/engine/model/bitmap.ts";
+import { decodeCalls } from "../../src/engine/model/calls.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
+import { CorruptDataError, NewerVersionError } from "../../src/engine/model/errors.ts";
+import { decodeMarker, encodeMarker } from "../../src/engine/model/marker.ts";
+import { decodeMessage } from "../../src/engine/model/message.ts";
 import {
   decodeFoldFacts,
   decodeVerified,
   encodeFoldFacts,
   encodeVerified,
   parseOutputFacts,
-} from "../../src/model/output.ts";
+} from "../../src/engine/model/output.ts";
 import {
   answerSchema,
   failureSchema,
@@ -22,11 +22,11 @@ import {
   planSchema,
   segmentSchema,
   specSchema,
-} from "../../src/model/run.ts";
-import { lastNumberOf, parseFailure, parseTried } from "../../src/model/runBlobs.ts";
-import { decodeSign, encodeSign } from "../../src/model/sign.ts";
-import { stateSchema } from "../../src/model/state.ts";
-import { decodeGens } from "../../src/model/tree.ts";
+} from "../../src/engine/model/run.ts";
+import { lastNumberOf, parseFailure, parseTried } from "../../src/engine/model/runBlobs.ts";
+import { decodeSign, encodeSign } from "../../src/engine/model/sign.ts";
+import { stateSchema } from "../../src/engine/model/state.ts";
+import { decodeGens } from "../../src/engine/model/tree.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes, hostileMetadata } from "../support/hostileValues.ts";
 import { computing, manifest, marker, planOf, spec } from "../support/runFixtures.ts";

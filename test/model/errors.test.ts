@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { messageOf } from "../../src/model/errors.ts";
+import { messageOf } from "../../src/engine/model/errors.ts";
 
 const circular: Record<string, unknown> = {};
 circular["self"] = circular;

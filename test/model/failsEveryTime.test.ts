@@ -1,8 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { CalculationError, CorruptDataError, InputError, StorageError } from "../../src/model/errors.ts";
-import { failsEveryTime } from "../../src/worker/attempt/endAttempt.ts";
+import {
+  CalculationError,
+  CorruptDataError,
+  InputError,
+  StorageError,
+} from "../../src/engine/model/errors.ts";
+import { failsEveryTime } from "../../src/engine/worker/attempt/endAttempt.ts";
 
 const passing = [
   "bad-calculation-file",
@@ -90,14 +95,14 @@ describe("failsEveryTime", () => {
 });
 
 const src = resolve(import.meta.dirname, "../../src");
-const texts = ["calculations", "worker"].flatMap((room) =>
+const texts = ["calculations", "engine/calculation", "engine/worker"].flatMap((room) =>
   readdirSync(join(src, room), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => ({ room, text: readFileSync(join(src, room, name), "utf8") })),
 );
-const matches = (pattern: RegExp, room?: string): string[] =>
+const matches = (pattern: RegExp, rooms = /./): string[] =>
   texts
-    .filter((file) => room === undefined || file.room === room)
+    .filter(({ room }) => rooms.test(room))
     .flatMap(({ text }) => [...text.matchAll(pattern)].map(([, match]) => match as string));
 const sorted = (codes: readonly string[]): string[] => [...new Set(codes)].sort();
 
@@ -106,9 +111,9 @@ test("every code that a calculation can fail with has been decided", () => {
     ...matches(/new CalculationError\(\s*"([^"]+)"/g),
     ...matches(/checkBytes\([^)]*,\s*"([^"]+)",?\s*\)/g),
     // What is thrown in a thread arrives as a calculation's error, whatever its class.
-    ...matches(/new (?:Config|Input)Error\(\s*(?:"(?:invalid|unknown)",\s*)?"([^"]+)"/g, "calculations"),
+    ...matches(/new (?:Config|Input)Error\(\s*(?:"(?:invalid|unknown)",\s*)?"([^"]+)"/g, /calculation/),
     // Why a file cannot be read.
-    ...matches(/return \["([a-z-]+)",/g, "worker"),
+    ...matches(/return \["([a-z-]+)",/g, /worker/),
   ];
   expect(sorted(found)).toEqual(sorted([...passing, ...final]));
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { histogramOf } from "../../src/client/inspection/durations.ts";
-import { countOf, stepText } from "../../src/model/figures.ts";
+import { histogramOf } from "../../src/engine/client/inspection/durations.ts";
+import { countOf, stepText } from "../../src/engine/model/figures.ts";
 
 test("a noun stands in the plural unless there is one of it", () => {
   expect([0, 1, 2, 1_234].map((value) => countOf(value, "pack"))).toEqual([

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { coverOf, type Span, spansOf, TreeFold } from "../../src/model/foldTree.ts";
-import { powerFrom, type Range } from "../../src/model/packs.ts";
+import { coverOf, type Span, spansOf, TreeFold } from "../../src/engine/model/foldTree.ts";
+import { powerFrom, type Range } from "../../src/engine/model/packs.ts";
 import { treeText, wholeTree } from "../support/plainTree.ts";
 
 /** Shows its own parenthesis, so that any other grouping or order gives another text. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { decodeJson } from "../../src/model/decode.ts";
-import { CorruptDataError } from "../../src/model/errors.ts";
-import { decodeMarker } from "../../src/model/marker.ts";
-import { decodeMessage } from "../../src/model/message.ts";
-import { manifestSchema, planSchema, specSchema } from "../../src/model/run.ts";
-import { firstState, stateSchema } from "../../src/model/state.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
+import { CorruptDataError } from "../../src/engine/model/errors.ts";
+import { decodeMarker } from "../../src/engine/model/marker.ts";
+import { decodeMessage } from "../../src/engine/model/message.ts";
+import { manifestSchema, planSchema, specSchema } from "../../src/engine/model/run.ts";
+import { firstState, stateSchema } from "../../src/engine/model/state.ts";
 
 /** Whatever becomes a segment of a blob's name. */
 const bad = [

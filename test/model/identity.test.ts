@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { accepts, identityOf, isMixed, refusedText, shownIdentity } from "../../src/model/identity.ts";
+import { accepts, identityOf, isMixed, refusedText, shownIdentity } from "../../src/engine/model/identity.ts";
 
 const first = identityOf("mc-var", "sha256:3f2a8b1c9d0e");
 const second = identityOf("mc-var", "sha256:9c1b00000000");

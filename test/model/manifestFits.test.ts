@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { countBits, decodeBitmap, emptyBitmap, encodeBitmap, setBit } from "../../src/model/bitmap.ts";
-import { differenceFrom, isVouched } from "../../src/model/manifestFits.ts";
-import { gapsOf, packsOf, packsOfShard, shardsOf, sizeOf } from "../../src/model/packs.ts";
-import type { Manifest } from "../../src/model/run.ts";
-import type { State } from "../../src/model/state.ts";
+import { countBits, decodeBitmap, emptyBitmap, encodeBitmap, setBit } from "../../src/engine/model/bitmap.ts";
+import { differenceFrom, isVouched } from "../../src/engine/model/manifestFits.ts";
+import { gapsOf, packsOf, packsOfShard, shardsOf, sizeOf } from "../../src/engine/model/packs.ts";
+import type { Manifest } from "../../src/engine/model/run.ts";
+import type { State } from "../../src/engine/model/state.ts";
 import { manifest as anyManifest, computing } from "../support/runFixtures.ts";
 
 /** A state whose shards are sealed, with these packs missing, and the manifest that a worker makes of it. */

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
-import { limits } from "../../src/model/limits.ts";
+import { CorruptDataError, NewerVersionError } from "../../src/engine/model/errors.ts";
+import { limits } from "../../src/engine/model/limits.ts";
 import {
   decodeMessage,
   encodeMessage,
   encodeWake,
   type WorkMessage,
   workOf,
-} from "../../src/model/message.ts";
-import { parseFailure, runBlobs, workName } from "../../src/model/runBlobs.ts";
+} from "../../src/engine/model/message.ts";
+import { parseFailure, runBlobs, workName } from "../../src/engine/model/runBlobs.ts";
 
 const common = { v: 1, run: "r", uid: "u", gen: 2, send: 3, turn: 0 } as const;
 const messages: readonly WorkMessage[] = [

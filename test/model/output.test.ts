@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { noCalls } from "../../src/model/calls.ts";
-import { CorruptDataError } from "../../src/model/errors.ts";
+import { noCalls } from "../../src/engine/model/calls.ts";
+import { CorruptDataError } from "../../src/engine/model/errors.ts";
 import {
   decodeFoldFacts,
   decodeVerified,
@@ -8,7 +8,7 @@ import {
   encodeVerified,
   outputContentType,
   parseOutputFacts,
-} from "../../src/model/output.ts";
+} from "../../src/engine/model/output.ts";
 
 describe("what an output tells in its content type", () => {
   test("comes back as it was, the version of its code included", () => {

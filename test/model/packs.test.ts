@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { limits } from "../../src/model/limits.ts";
+import { limits } from "../../src/engine/model/limits.ts";
 import {
   chunksOfPack,
   gapsOf,
@@ -12,7 +12,7 @@ import {
   shardSizeFor,
   shardsOf,
   sizeOf,
-} from "../../src/model/packs.ts";
+} from "../../src/engine/model/packs.ts";
 
 const layouts = fc
   .record({ chunks: fc.integer({ min: 0, max: 20_000 }), packSize: fc.integer({ min: 1, max: 300 }) })

@@ -4,8 +4,8 @@ import {
   extensionSchema,
   mayBeShown,
   resultBlobSchema,
-} from "../../src/model/resultType.ts";
-import { resultBlobs } from "../../src/model/runBlobs.ts";
+} from "../../src/engine/model/resultType.ts";
+import { resultBlobs } from "../../src/engine/model/runBlobs.ts";
 
 describe("the content type of a result", () => {
   test.each([

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { electionFrom, fastTakeover } from "../../src/election/settings.ts";
-import { ConfigError } from "../../src/model/errors.ts";
-import { readHostSettings } from "../../src/model/hostSettings.ts";
-import { limits } from "../../src/model/limits.ts";
-import { readSettings, settingsSchema } from "../../src/model/settings.ts";
+import { ConfigError } from "../../src/engine/model/errors.ts";
+import { readHostSettings } from "../../src/engine/model/hostSettings.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import { readSettings, settingsSchema } from "../../src/engine/model/settings.ts";
 
 const root = new URL("../../", import.meta.url);
 const hostJson = readFileSync(new URL("host.json", root), "utf8");

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { differencesOf, sharedSettings } from "../../src/functions/sharedSettings.ts";
-import { readHostSettings } from "../../src/model/hostSettings.ts";
-import { readSettings } from "../../src/model/settings.ts";
+import { differencesOf, sharedSettings } from "../../src/app/functions/sharedSettings.ts";
+import { readHostSettings } from "../../src/engine/model/hostSettings.ts";
+import { readSettings } from "../../src/engine/model/settings.ts";
 
 const hostJson = readFileSync(new URL("../../host.json", import.meta.url), "utf8");
 const values = (env: Record<string, string>, calculations: readonly string[] = []) =>

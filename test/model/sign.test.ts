@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CorruptDataError, NewerVersionError } from "../../src/model/errors.ts";
-import { electionBlob, parseSignBlob, signBlob } from "../../src/model/names.ts";
-import { decodeSign, encodeSign, isLive, type Sign } from "../../src/model/sign.ts";
+import { CorruptDataError, NewerVersionError } from "../../src/engine/model/errors.ts";
+import { electionBlob, parseSignBlob, signBlob } from "../../src/engine/model/names.ts";
+import { decodeSign, encodeSign, isLive, type Sign } from "../../src/engine/model/sign.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileText } from "../support/hostileValues.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Layout } from "../../src/model/packs.ts";
-import { shardsOf } from "../../src/model/packs.ts";
+import type { Layout } from "../../src/engine/model/packs.ts";
+import { shardsOf } from "../../src/engine/model/packs.ts";
 import {
   childrenOf,
   decodeGens,
@@ -9,7 +9,7 @@ import {
   foldsPacksDirectly,
   nodeCounts,
   topLevel,
-} from "../../src/model/tree.ts";
+} from "../../src/engine/model/tree.ts";
 
 const layout = (packs: number, shardSize: number, fanIn: number): Layout => ({
   chunks: packs,

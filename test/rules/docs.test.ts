@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { routes } from "../../src/api/routes.ts";
+import { routes } from "../../src/app/api/routes.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 
 /** The pages are held against the code, the checkers of the simulation and each other. */
@@ -86,7 +86,7 @@ test("every rule has its number, its row, the functions that keep it and a check
     ...[...keptBy.matchAll(/`([^`]+)`/g)]
       .map(([, name]) => name as string)
       .filter((name) =>
-        name.includes("/") ? !existsSync(join(root, "src", name)) : !name.split(".").every(isDeclared),
+        name.includes("/") ? !existsSync(join(root, "src/engine", name)) : !name.split(".").every(isDeclared),
       )
       .map((name) => `rule ${rule} is kept by ${name}`),
     ...watchedBy

@@ -13,9 +13,13 @@ const inArguments = (text: string): string[] =>
   text.split("\n").filter((line) => given.some((pattern) => pattern.test(line)) && !/@<\(echo /.test(line));
 
 it("no documented command and no workflow gives a key as an argument", () => {
-  const names = execFileSync("git", ["ls-files", "*.md", ".github", "scripts/starter", "src/cli/starter"], {
-    encoding: "utf8",
-  });
+  const names = execFileSync(
+    "git",
+    ["ls-files", "*.md", ".github", "scripts/starter", "src/tools/cli/starter"],
+    {
+      encoding: "utf8",
+    },
+  );
   const found = names
     .split("\n")
     .filter((name) => name !== "")

@@ -1,6 +1,6 @@
 import { BlobServiceClient } from "@azure/storage-blob";
 import { describe, expect, it } from "vitest";
-import { removeInBatches } from "../../src/storage/azure/azureBatch.ts";
+import { removeInBatches } from "../../src/azure/azureBatch.ts";
 
 describe("a batch of deletes", () => {
   it("is signed with one token of the identity, however many blobs it names", async () => {

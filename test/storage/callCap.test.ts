@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { beginCall } from "../../src/storage/azure/azureCalls.ts";
+import { beginCall } from "../../src/azure/azureCalls.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { addCalls, calls } from "../../src/model/calls.ts";
-import { callMeter, callsFor } from "../../src/storage/calls.ts";
+import { addCalls, calls } from "../../src/engine/model/calls.ts";
+import { callMeter, callsFor } from "../../src/engine/storage/calls.ts";
 
 it("calls of runs that work side by side are counted apart, and those for nobody go with the next that are taken", async () => {
   const meter = callMeter();

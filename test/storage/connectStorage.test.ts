@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ConfigError } from "../../src/model/errors.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
+import { ConfigError } from "../../src/engine/model/errors.ts";
 
 const credential = { getToken: async () => null };
 

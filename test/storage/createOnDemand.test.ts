@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { StorageError } from "../../src/model/errors.ts";
-import { createOnDemand } from "../../src/storage/createOnDemand.ts";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import { createOnDemand } from "../../src/engine/storage/createOnDemand.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 const places = { containers: ["runs", "results"], queues: ["packs"] };

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { dataStorageFrom } from "../../src/storage/azure/dataStorage.ts";
+import { dataStorageFrom } from "../../src/azure/dataStorage.ts";
 
 const loaded = vi.hoisted(() => ({ identities: [] as unknown[], times: 0 }));
 vi.mock("@azure/identity", () => {

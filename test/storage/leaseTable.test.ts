@@ -7,7 +7,7 @@ import {
   noLease,
   refusalOfWrite,
   requestLease,
-} from "../../src/storage/memory/leaseTable.ts";
+} from "../../src/engine/storage/memory/leaseTable.ts";
 
 const nowMs = 100_000;
 const durationMs = 15_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listAnswerOf } from "../../src/storage/azure/azureList.ts";
+import { listAnswerOf } from "../../src/azure/azureList.ts";
 
 /** As the service writes it, in one line and with a byte order mark (learn.microsoft.com/rest/api/storageservices/list-blobs). */
 const answer = (blobs: string, rest = "<NextMarker />"): string =>

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { keepListText, withListText } from "../../src/storage/azure/azureList.ts";
+import { keepListText, withListText } from "../../src/azure/azureList.ts";
 
 const answered = (bodyAsText: string, status = 200) => ({ status, bodyAsText });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import { freshContainer, freshQueue, ofKind, refusal, textOf, twinAccount } from "../contract/accounts.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 

@@ -5,7 +5,7 @@ import { createServer as createTlsServer, Agent as TlsAgent, get as tlsGet } fro
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { freeing, socketOptions } from "../../src/storage/azure/shortLived.ts";
+import { freeing, socketOptions } from "../../src/azure/shortLived.ts";
 
 // Several reads of a socket, with an end that fills none.
 const body = randomBytes(3_000_001);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sortedList } from "../../src/storage/memory/sortedList.ts";
+import { sortedList } from "../../src/engine/storage/memory/sortedList.ts";
 
 const numbers = () => sortedList<number>((a, b) => a - b);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { StorageError } from "../../src/model/errors.ts";
-import { failureOf, storageErrorOfCode, withOutcomes } from "../../src/storage/azure/storageErrors.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import { failureOf, storageErrorOfCode, withOutcomes } from "../../src/engine/storage/storageErrors.ts";
 
 /** An error in the shape of the SDKs' own. */
 function restError(fields: { statusCode?: number; code?: string; header?: string }): Error {

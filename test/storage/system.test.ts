@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { shrinkHeap, systemClock, systemRandom } from "../../src/storage/system.ts";
+import { shrinkHeap, systemClock, systemRandom } from "../../src/engine/storage/system.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

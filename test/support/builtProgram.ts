@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach } from "vitest";
-import { type LocalFile, localFilePath, readLocalFile } from "../../src/local/localFile.ts";
-import { isAlive } from "../../src/local/supervisor.ts";
+import { type LocalFile, localFilePath, readLocalFile } from "../../src/tools/local/localFile.ts";
+import { isAlive } from "../../src/tools/local/supervisor.ts";
 
 const bin = join(import.meta.dirname, "../../bin/leasefold.js");
 

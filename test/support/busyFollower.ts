@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { leader } from "../../src/client/leader.ts";
+import { leader } from "../../src/engine/client/leader.ts";
 import type { RealApp } from "./realApp.ts";
 
 /**

@@ -1,12 +1,12 @@
-import { DeposedError, takeOverState } from "../../src/coordinator/perform/stateChain.ts";
-import type { Leader } from "../../src/coordinator/term.ts";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { type Leadership, LostLeadership } from "../../src/election/hold/leadership.ts";
 import { race } from "../../src/election/race.ts";
 import { electionSettings } from "../../src/election/settings.ts";
-import { messageOf } from "../../src/model/errors.ts";
-import { namesOf } from "../../src/model/names.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+import { DeposedError, takeOverState } from "../../src/engine/leader/perform/stateChain.ts";
+import type { Leader } from "../../src/engine/leader/term.ts";
+import { messageOf } from "../../src/engine/model/errors.ts";
+import { namesOf } from "../../src/engine/model/names.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
 
 /**
  * A small process that contends for the lease for as long as it lives and, while it leads, writes a sealed state

@@ -4,9 +4,9 @@ import {
   type CallCounts,
   noCalls,
   subtractCalls,
-} from "../../src/model/calls.ts";
-import { limits } from "../../src/model/limits.ts";
-import type { Storage } from "../../src/storage/ports.ts";
+} from "../../src/engine/model/calls.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
 
 /** What one party did to storage, by billing class. */
 export interface Counted {

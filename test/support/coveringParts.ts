@@ -1,8 +1,8 @@
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import { type Files, noFiles } from "../../src/calculations/files.ts";
-import type { CoveringPart } from "../../src/calculations/foldParts.ts";
-import { runCompute, runFold } from "../../src/calculations/runJob.ts";
-import { coverOf } from "../../src/model/foldTree.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import { type Files, noFiles } from "../../src/engine/calculation/files.ts";
+import type { CoveringPart } from "../../src/engine/calculation/foldParts.ts";
+import { runCompute, runFold } from "../../src/engine/calculation/runJob.ts";
+import { coverOf } from "../../src/engine/model/foldTree.ts";
 
 /** The partial of a pack with the chunks that it covers, as a worker knows it. */
 export async function computePart(

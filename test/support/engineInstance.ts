@@ -1,22 +1,22 @@
-import { Coordinator } from "../../src/coordinator/tick.ts";
 import { electionSettings } from "../../src/election/settings.ts";
-import { makeHostLog } from "../../src/local/host/hostLog.ts";
-import { startQueueListener } from "../../src/local/host/queueTrigger.ts";
+import { Coordinator } from "../../src/engine/leader/tick.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import type { LogEvent } from "../../src/engine/model/log.ts";
+import { containersOf, type Names, poisonOf, queuesOf } from "../../src/engine/model/names.ts";
+import type { TreeLimits } from "../../src/engine/model/packs.ts";
+import { createOnDemand } from "../../src/engine/storage/createOnDemand.ts";
+import type { Clock, Storage } from "../../src/engine/storage/ports.ts";
+import { handlePoison, handleWork } from "../../src/engine/worker/handleWork.ts";
+import type { Delivery, WorkerPorts } from "../../src/engine/worker/ports.ts";
+import { processState } from "../../src/engine/worker/processState.ts";
+import { makeHostLog } from "../../src/tools/local/host/hostLog.ts";
+import { startQueueListener } from "../../src/tools/local/host/queueTrigger.ts";
 import {
   type Listener,
   parseSchedule,
   startTimer,
   type TimerStore,
-} from "../../src/local/host/timerTrigger.ts";
-import { limits } from "../../src/model/limits.ts";
-import type { LogEvent } from "../../src/model/log.ts";
-import { containersOf, type Names, poisonOf, queuesOf } from "../../src/model/names.ts";
-import type { TreeLimits } from "../../src/model/packs.ts";
-import { createOnDemand } from "../../src/storage/createOnDemand.ts";
-import type { Clock, Storage } from "../../src/storage/ports.ts";
-import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
-import type { Delivery, WorkerPorts } from "../../src/worker/ports.ts";
-import { processState } from "../../src/worker/processState.ts";
+} from "../../src/tools/local/host/timerTrigger.ts";
 import { type FarCall, farStorage } from "./farStorage.ts";
 import { network, type Weather } from "./network.ts";
 import { firstCode, type RangesOptions, rangesCode } from "./rangesCode.ts";

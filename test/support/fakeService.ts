@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import type { Storage } from "../../src/storage/ports.ts";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
 
 /** An HTTP server that answers as the test says, and a storage that takes it for the service. */
 export interface FakeService {

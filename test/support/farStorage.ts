@@ -1,6 +1,6 @@
-import { StorageError } from "../../src/model/errors.ts";
-import type { Clock, Storage } from "../../src/storage/ports.ts";
-import { abortError } from "../../src/storage/system.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import type { Clock, Storage } from "../../src/engine/storage/ports.ts";
+import { abortError } from "../../src/engine/storage/system.ts";
 import type { Carry } from "./network.ts";
 
 /** One call of a process to storage, as the network may judge it. */

@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import { systemClock } from "../../src/storage/system.ts";
+import { systemClock } from "../../src/engine/storage/system.ts";
 
 /**
  * A small HTTP proxy between a storage SDK and Azurite, which does to each request what a test says. It knows

@@ -1,6 +1,6 @@
-import type { Calculations } from "../../src/calculations/registry.ts";
-import { runCompute, runFinish, runFold, runPlan } from "../../src/calculations/runJob.ts";
-import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
+import type { Calculations } from "../../src/engine/calculation/contract.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../src/engine/calculation/runJob.ts";
+import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
 /** User code in this very thread, whose every chunk is said to take so long. */
 export function localCode(

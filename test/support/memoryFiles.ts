@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { type FileAccess, type FileFact, type Files, filesOver } from "../../src/calculations/files.ts";
-import { CalculationError } from "../../src/model/errors.ts";
+import { type FileAccess, type FileFact, type Files, filesOver } from "../../src/engine/calculation/files.ts";
+import { CalculationError } from "../../src/engine/model/errors.ts";
 
 /**
  * Files in memory: path → bytes or text. Pieces have at most `pieceBytes` bytes, so that what spans pieces is met in

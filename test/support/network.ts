@@ -1,5 +1,5 @@
-import { StorageError } from "../../src/model/errors.ts";
-import type { Clock, Random } from "../../src/storage/ports.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import type { Clock, Random } from "../../src/engine/storage/ports.ts";
 import type { TraceFields } from "./trace.ts";
 
 /** What becomes of one call between a process and storage. */

@@ -1,15 +1,15 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
-import { type AnyCalculation, defineCalculation } from "../../src/calculations/contract.ts";
-import { type CoveringPart, encodeSpans, foldParts, treeOf } from "../../src/calculations/foldParts.ts";
-import { describeParams, parseParams } from "../../src/calculations/params.ts";
-import type { Calculations } from "../../src/calculations/registry.ts";
-import { CalculationError } from "../../src/model/errors.ts";
-import { coverOf } from "../../src/model/foldTree.ts";
-import { powerFrom } from "../../src/model/packs.ts";
-import type { Clock, Random } from "../../src/storage/ports.ts";
-import { urgentFirst } from "../../src/worker/threads/urgentFirst.ts";
-import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
+import type { Calculations } from "../../src/engine/calculation/contract.ts";
+import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
+import { type CoveringPart, encodeSpans, foldParts, treeOf } from "../../src/engine/calculation/foldParts.ts";
+import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
+import { CalculationError } from "../../src/engine/model/errors.ts";
+import { coverOf } from "../../src/engine/model/foldTree.ts";
+import { powerFrom } from "../../src/engine/model/packs.ts";
+import type { Clock, Random } from "../../src/engine/storage/ports.ts";
+import { urgentFirst } from "../../src/engine/worker/threads/urgentFirst.ts";
+import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { wholeTree } from "./plainTree.ts";
 
 interface Part {

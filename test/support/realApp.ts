@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import type { Client } from "../../src/client/client.ts";
-import { findManifest, openResult } from "../../src/client/result.ts";
-import type { RunView } from "../../src/client/runView.ts";
-import { status } from "../../src/client/status.ts";
-import { type Embedded, type EmbeddedOptions, startEmbedded } from "../../src/local/embedded.ts";
-import type { InstanceEvent } from "../../src/local/instances.ts";
-import { namesOf } from "../../src/model/names.ts";
-import { connectStorage } from "../../src/storage/azure/connectStorage.ts";
-import { systemClock as clock, systemRandom as random } from "../../src/storage/system.ts";
+import type { Client } from "../../src/engine/client/client.ts";
+import { findManifest, openResult } from "../../src/engine/client/result.ts";
+import type { RunView } from "../../src/engine/client/runView.ts";
+import { status } from "../../src/engine/client/status.ts";
+import { namesOf } from "../../src/engine/model/names.ts";
+import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
+import { type Embedded, type EmbeddedOptions, startEmbedded } from "../../src/tools/local/embedded.ts";
+import type { InstanceEvent } from "../../src/tools/local/instances.ts";
 
 /** The built app in real processes on a real Azurite, and a client of it. */
 export interface RealApp extends Embedded {

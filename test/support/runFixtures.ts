@@ -1,13 +1,13 @@
-import { newRunNotes } from "../../src/coordinator/decide/draft.ts";
-import type { Seen, SeenFailure, SeenOutput } from "../../src/coordinator/poll/seen.ts";
-import { noCalls } from "../../src/model/calls.ts";
-import { limits } from "../../src/model/limits.ts";
-import type { Marker } from "../../src/model/marker.ts";
-import { outputContentType } from "../../src/model/output.ts";
-import { type Manifest, type Plan, planVersion, type Spec } from "../../src/model/run.ts";
-import type { Work } from "../../src/model/runBlobs.ts";
-import { firstState, type State } from "../../src/model/state.ts";
-import { requestHashOf } from "../../src/model/storedSpec.ts";
+import { newRunNotes } from "../../src/engine/leader/decide/draft.ts";
+import type { Seen, SeenFailure, SeenOutput } from "../../src/engine/leader/poll/seen.ts";
+import { noCalls } from "../../src/engine/model/calls.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import type { Marker } from "../../src/engine/model/marker.ts";
+import { outputContentType } from "../../src/engine/model/output.ts";
+import { type Manifest, type Plan, planVersion, type Spec } from "../../src/engine/model/run.ts";
+import type { Work } from "../../src/engine/model/runBlobs.ts";
+import { firstState, type State } from "../../src/engine/model/state.ts";
+import { requestHashOf } from "../../src/engine/model/storedSpec.ts";
 
 /** Pieces of a run for tests of the decisions. */
 export const specOf = (spec: Omit<Spec, "v" | "requestHash">): Spec => ({

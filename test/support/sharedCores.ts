@@ -1,5 +1,5 @@
-import type { Clock } from "../../src/storage/ports.ts";
-import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
+import type { Clock } from "../../src/engine/storage/ports.ts";
+import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
 /** The processor of one instance, shared evenly by the threads that compute on it. */
 export interface SharedCores {

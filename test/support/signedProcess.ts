@@ -1,7 +1,7 @@
-import type { Client } from "../../src/client/client.ts";
-import { signBlob, signBlobs } from "../../src/model/names.ts";
-import { encodeSign, type Sign } from "../../src/model/sign.ts";
-import type { SignedProcess } from "../../src/worker/signs.ts";
+import type { Client } from "../../src/engine/client/client.ts";
+import { signBlob, signBlobs } from "../../src/engine/model/names.ts";
+import { encodeSign, type Sign } from "../../src/engine/model/sign.ts";
+import type { SignedProcess } from "../../src/engine/worker/signs.ts";
 
 /** What the sign of a test's process says of it. */
 export const signedProcess = (instance = "one", threads = 2): SignedProcess => ({

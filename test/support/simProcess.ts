@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/storage/ports.ts";
+import type { Clock } from "../../src/engine/storage/ports.ts";
 import type { Sender } from "./network.ts";
 import type { VirtualClock, VirtualWorld } from "./virtualClock.ts";
 

@@ -1,4 +1,4 @@
-import type { FileAccess, FileFact } from "../../src/calculations/files.ts";
+import type { FileAccess, FileFact } from "../../src/engine/calculation/files.ts";
 
 /** A file of any size that is never held: `bytesAt` writes its bytes from an offset on into a piece. */
 interface SyntheticFile {

@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../../src/storage/ports.ts";
+import type { Clock, Random } from "../../src/engine/storage/ports.ts";
 import { sooner, type Timer, type TimerHeap, timerHeap } from "./timerHeap.ts";
 import { type TraceFields, traces } from "./trace.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { FileAccess } from "../../src/calculations/files.ts";
-import { readSettings } from "../../src/model/settings.ts";
-import { allowedFiles } from "../../src/worker/blobFiles.ts";
+import type { FileAccess } from "../../src/engine/calculation/files.ts";
+import { readSettings } from "../../src/engine/model/settings.ts";
+import { allowedFiles } from "../../src/engine/worker/blobFiles.ts";
 
 const everything: FileAccess = {
   list: async (source) => ({ files: [{ path: `${source}a`, bytes: 1, etag: "1" }] }),

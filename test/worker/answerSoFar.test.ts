@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import { emptyBitmap, encodeBitmap, setBit } from "../../src/model/bitmap.ts";
-import { decodeJson } from "../../src/model/decode.ts";
-import type { MessageOf, WorkMessage } from "../../src/model/message.ts";
-import { answerSchema } from "../../src/model/run.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import { emptyBitmap, encodeBitmap, setBit } from "../../src/engine/model/bitmap.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
+import type { MessageOf, WorkMessage } from "../../src/engine/model/message.ts";
+import { answerSchema } from "../../src/engine/model/run.ts";
 import { treeText } from "../support/plainTree.ts";
 import { at, common, computeOf, inlineCode, joining, results, workerWorld } from "./workerWorld.ts";
 

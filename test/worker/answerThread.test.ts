@@ -1,6 +1,11 @@
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, expect, it } from "vitest";
-import { answerThread, type Question, type Reply, threadPort } from "../../src/worker/threads/threadTask.ts";
+import {
+  answerThread,
+  type Question,
+  type Reply,
+  threadPort,
+} from "../../src/engine/worker/threads/threadTask.ts";
 
 let close = (): void => {};
 afterEach(() => close());

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import { decodeJson } from "../../src/model/decode.ts";
-import { CalculationError, LeasefoldError, StorageError } from "../../src/model/errors.ts";
-import { limits } from "../../src/model/limits.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { failureSchema, type Spec } from "../../src/model/run.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
+import { CalculationError, LeasefoldError, StorageError } from "../../src/engine/model/errors.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { failureSchema, type Spec } from "../../src/engine/model/run.ts";
 import { common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 const record = "failed/00000/00000001.001.001";

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { noAccess } from "../../src/calculations/files.ts";
-import { decodeJson } from "../../src/model/decode.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { failureSchema } from "../../src/model/run.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
-import type { UserCode } from "../../src/worker/threads/userCode.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
+import { noAccess } from "../../src/engine/calculation/files.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { failureSchema } from "../../src/engine/model/run.ts";
+import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { common, computeOf, workerWorld } from "./workerWorld.ts";
 
 /** A message of the last attempt that a send has by default. */

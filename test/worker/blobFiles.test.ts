@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type FileFact, filesOver } from "../../src/calculations/files.ts";
-import { CalculationError, StorageError } from "../../src/model/errors.ts";
-import { storageErrorOfCode } from "../../src/storage/azure/storageErrors.ts";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import type { BlobStore } from "../../src/storage/ports.ts";
-import { blobFiles } from "../../src/worker/blobFiles.ts";
+import { type FileFact, filesOver } from "../../src/engine/calculation/files.ts";
+import { CalculationError, StorageError } from "../../src/engine/model/errors.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import type { BlobStore } from "../../src/engine/storage/ports.ts";
+import { storageErrorOfCode } from "../../src/engine/storage/storageErrors.ts";
+import { blobFiles } from "../../src/engine/worker/blobFiles.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 async function account() {

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { type FileAccess, noAccess } from "../../src/calculations/files.ts";
-import { type CallCounts, decodeCalls } from "../../src/model/calls.ts";
-import { encodeMarker } from "../../src/model/marker.ts";
-import { specBlob } from "../../src/model/runBlobs.ts";
-import { blobFiles } from "../../src/worker/blobFiles.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
+import { type FileAccess, noAccess } from "../../src/engine/calculation/files.ts";
+import { type CallCounts, decodeCalls } from "../../src/engine/model/calls.ts";
+import { encodeMarker } from "../../src/engine/model/marker.ts";
+import { specBlob } from "../../src/engine/model/runBlobs.ts";
+import { blobFiles } from "../../src/engine/worker/blobFiles.ts";
 import { marker, spec } from "../support/runFixtures.ts";
 import { common, workerWorld } from "./workerWorld.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import type { Marker } from "../../src/model/marker.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import type { Marker } from "../../src/engine/model/marker.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
 import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
 
 /** A message of the last attempt that a send has by default. */

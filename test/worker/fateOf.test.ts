@@ -5,9 +5,9 @@ import {
   LeasefoldError,
   NewerVersionError,
   StorageError,
-} from "../../src/model/errors.ts";
-import { type Fate, fateOf } from "../../src/worker/attempt/endAttempt.ts";
-import { DroppedError, MalformedWorkError, StorageLostError } from "../../src/worker/ports.ts";
+} from "../../src/engine/model/errors.ts";
+import { type Fate, fateOf } from "../../src/engine/worker/attempt/endAttempt.ts";
+import { DroppedError, MalformedWorkError, StorageLostError } from "../../src/engine/worker/ports.ts";
 
 const busy = new StorageError("busy", "ServerBusy", 503, "later");
 

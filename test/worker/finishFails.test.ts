@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { ResultBytes } from "../../src/calculations/contract.ts";
-import { decodeJson } from "../../src/model/decode.ts";
-import { StorageError } from "../../src/model/errors.ts";
-import { calculationLimits, limits } from "../../src/model/limits.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { failureSchema } from "../../src/model/run.ts";
-import type { BlobStore } from "../../src/storage/ports.ts";
+import type { ResultBytes } from "../../src/engine/calculation/contract.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import { calculationLimits, limits } from "../../src/engine/model/limits.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { failureSchema } from "../../src/engine/model/run.ts";
+import type { BlobStore } from "../../src/engine/storage/ports.ts";
 import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
 
 const finish: WorkMessage = { ...common, kind: "finish" };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { limits } from "../../src/model/limits.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import type { BlobStore } from "../../src/storage/ports.ts";
-import type { UserCode } from "../../src/worker/threads/userCode.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import type { BlobStore } from "../../src/engine/storage/ports.ts";
+import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 const padBytes = 10_000;

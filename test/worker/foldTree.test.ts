@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import { emptyBitmap, encodeBitmap, setBit } from "../../src/model/bitmap.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../../src/model/packs.ts";
-import type { Plan } from "../../src/model/run.ts";
-import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../src/model/tree.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import { emptyBitmap, encodeBitmap, setBit } from "../../src/engine/model/bitmap.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../../src/engine/model/packs.ts";
+import type { Plan } from "../../src/engine/model/run.ts";
+import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../src/engine/model/tree.ts";
 import { treeText } from "../support/plainTree.ts";
 import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Plan, Spec } from "../../src/model/run.ts";
-import { specBlob } from "../../src/model/runBlobs.ts";
-import { documentHash } from "../../src/model/storedSpec.ts";
-import { processState } from "../../src/worker/processState.ts";
+import type { Plan, Spec } from "../../src/engine/model/run.ts";
+import { specBlob } from "../../src/engine/model/runBlobs.ts";
+import { documentHash } from "../../src/engine/model/storedSpec.ts";
+import { processState } from "../../src/engine/worker/processState.ts";
 import { marker, spec, specOf } from "../support/runFixtures.ts";
 import { signedProcess } from "../support/signedProcess.ts";
 import { at, common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";

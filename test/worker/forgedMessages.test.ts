@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { BlobStore } from "../../src/storage/ports.ts";
-import { documents } from "../../src/worker/documents.ts";
-import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
-import { markerWatch } from "../../src/worker/markerWatch.ts";
+import type { BlobStore } from "../../src/engine/storage/ports.ts";
+import { documents } from "../../src/engine/worker/documents.ts";
+import { handlePoison, handleWork } from "../../src/engine/worker/handleWork.ts";
+import { markerWatch } from "../../src/engine/worker/markerWatch.ts";
 import { at, common, inlineCode, joining, results, workerWorld } from "./workerWorld.ts";
 
 /** A run `r` of uid `u` with nine chunks and its plan, and a worker whose every write is noted. */

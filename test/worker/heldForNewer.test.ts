@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { limits } from "../../src/model/limits.ts";
-import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import { handlePoison, handleWork } from "../../src/engine/worker/handleWork.ts";
 import { inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 const newer = { v: 2, kind: "dance", run: "r", uid: "u", steps: { to: [1, null, "ü"] } };

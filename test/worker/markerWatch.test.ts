@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { encodeMarker, type Marker } from "../../src/model/marker.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { namesOf } from "../../src/model/names.ts";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import { markerWatch, unwantedReason } from "../../src/worker/markerWatch.ts";
-import type { WorkStage } from "../../src/worker/ports.ts";
+import { encodeMarker, type Marker } from "../../src/engine/model/marker.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { namesOf } from "../../src/engine/model/names.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import { markerWatch, unwantedReason } from "../../src/engine/worker/markerWatch.ts";
+import type { WorkStage } from "../../src/engine/worker/ports.ts";
 import { marker } from "../support/runFixtures.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 

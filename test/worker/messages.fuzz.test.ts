@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { deliveryOf } from "../../src/functions/registerTriggers.ts";
-import { handlePoison, handleWork } from "../../src/worker/handleWork.ts";
+import { deliveryOf } from "../../src/app/functions/registerTriggers.ts";
+import { handlePoison, handleWork } from "../../src/engine/worker/handleWork.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes } from "../support/hostileValues.ts";
 import { common, inlineCode, joining, workerWorld } from "./workerWorld.ts";

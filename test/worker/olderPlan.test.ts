@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { decodeJson } from "../../src/model/decode.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { decodeVerified } from "../../src/model/output.ts";
-import { answerSchema } from "../../src/model/run.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { decodeVerified } from "../../src/engine/model/output.ts";
+import { answerSchema } from "../../src/engine/model/run.ts";
 import { at, common, computeOf, inlineCode, joining, results, workerWorld } from "./workerWorld.ts";
 
 /** A run of two packs that an instance of the version before has planned. */

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import { decodeJson } from "../../src/model/decode.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { packsOf } from "../../src/model/packs.ts";
-import { packsReused } from "../../src/model/reuse.ts";
-import { answerSchema, type Plan, planSchema } from "../../src/model/run.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
-import { documentHash } from "../../src/model/storedSpec.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { packsOf } from "../../src/engine/model/packs.ts";
+import { packsReused } from "../../src/engine/model/reuse.ts";
+import { answerSchema, type Plan, planSchema } from "../../src/engine/model/run.ts";
+import { runBlobs } from "../../src/engine/model/runBlobs.ts";
+import { documentHash } from "../../src/engine/model/storedSpec.ts";
 import { at, common, computeOf, inlineCode, joining, results, workerWorld } from "./workerWorld.ts";
 
 const anew = { ...common, gen: 2, origin: 2 };

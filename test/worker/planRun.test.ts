@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import { CalculationError } from "../../src/model/errors.ts";
-import { calculationLimits } from "../../src/model/limits.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { chunksOfPack } from "../../src/model/packs.ts";
-import { documents } from "../../src/worker/documents.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import { CalculationError } from "../../src/engine/model/errors.ts";
+import { calculationLimits } from "../../src/engine/model/limits.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { chunksOfPack } from "../../src/engine/model/packs.ts";
+import { documents } from "../../src/engine/worker/documents.ts";
 import { common, computeOf, inlineCode, joining, type WorkerWorld, workerWorld } from "./workerWorld.ts";
 
 const message: WorkMessage = { ...common, kind: "plan" };

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { decodeJson } from "../../src/model/decode.ts";
-import { StorageError } from "../../src/model/errors.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { signBlobs } from "../../src/model/names.ts";
-import { failureSchema } from "../../src/model/run.ts";
-import { decodeSign } from "../../src/model/sign.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { signBlobs } from "../../src/engine/model/names.ts";
+import { failureSchema } from "../../src/engine/model/run.ts";
+import { decodeSign } from "../../src/engine/model/sign.ts";
 import { at, common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 const work = { kind: "pack", shard: 0, pack: 1 } as const;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { InputError } from "../../src/model/errors.ts";
-import { limits } from "../../src/model/limits.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
-import { parseOutputFacts } from "../../src/model/output.ts";
-import { runBlobs } from "../../src/model/runBlobs.ts";
+import { InputError } from "../../src/engine/model/errors.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
+import { parseOutputFacts } from "../../src/engine/model/output.ts";
+import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { planOf } from "../support/runFixtures.ts";
 import { workerWorld } from "./workerWorld.ts";
 

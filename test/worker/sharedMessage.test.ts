@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { AnyCalculation } from "../../src/calculations/contract.ts";
-import { limits } from "../../src/model/limits.ts";
-import type { WorkMessage } from "../../src/model/message.ts";
+import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import type { WorkMessage } from "../../src/engine/model/message.ts";
 import { common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 type Compute = AnyCalculation["compute"];

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { MessageOf } from "../../src/model/message.ts";
-import { namesOf, signBlobs } from "../../src/model/names.ts";
-import { decodeSign, isLive } from "../../src/model/sign.ts";
-import { memoryStorage } from "../../src/storage/memory/memoryStorage.ts";
-import { workSigns } from "../../src/worker/signs.ts";
+import type { MessageOf } from "../../src/engine/model/message.ts";
+import { namesOf, signBlobs } from "../../src/engine/model/names.ts";
+import { decodeSign, isLive } from "../../src/engine/model/sign.ts";
+import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import { workSigns } from "../../src/engine/worker/signs.ts";
 import { signedProcess } from "../support/signedProcess.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { noAccess } from "../../src/calculations/files.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { OtherCodeError } from "../../src/worker/attempt/rightCode.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import { noAccess } from "../../src/engine/calculation/files.ts";
+import { OtherCodeError } from "../../src/engine/worker/attempt/rightCode.ts";
 
 let folder: string;
 let file: string;

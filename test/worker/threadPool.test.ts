@@ -4,11 +4,11 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { noAccess } from "../../src/calculations/files.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { CalculationError, LeasefoldError } from "../../src/model/errors.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
-import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
+import { noAccess } from "../../src/engine/calculation/files.ts";
+import { CalculationError, LeasefoldError } from "../../src/engine/model/errors.ts";
+import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { chunkParts, foldOfChunks } from "../support/coveringParts.ts";
 
 const failingFile = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { noAccess } from "../../src/calculations/files.ts";
-import { limits } from "../../src/model/limits.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
-import { threadStart } from "../../src/worker/threads/threadStart.ts";
-import type { UserCode } from "../../src/worker/threads/userCode.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
+import { noAccess } from "../../src/engine/calculation/files.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import { threadStart } from "../../src/engine/worker/threads/threadStart.ts";
+import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
 const secrets = [
   ...["DataStorage", "DataStorage__clientId", "AzureWebJobsStorage", "APPLICATIONINSIGHTS_CONNECTION_STRING"],

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { noAccess } from "../../src/calculations/files.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
-import type { UserCode } from "../../src/worker/threads/userCode.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
+import { noAccess } from "../../src/engine/calculation/files.ts";
+import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
 /** A codec that encodes into memory of its own: a SharedArrayBuffer, as WebAssembly with threads has, or a large one. */
 const code = (memory: string) => `

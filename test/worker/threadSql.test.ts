@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
-import type { FileAccess } from "../../src/calculations/files.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
+import type { FileAccess } from "../../src/engine/calculation/files.ts";
 
 const bytes = Buffer.from("a\n1\n2\n");
 const file = { path: "data/a.csv", bytes: bytes.length, etag: "1" };

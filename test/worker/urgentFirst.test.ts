@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { urgentFirst } from "../../src/worker/threads/urgentFirst.ts";
+import { urgentFirst } from "../../src/engine/worker/threads/urgentFirst.ts";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { noAccess } from "../../src/calculations/files.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { CalculationError } from "../../src/model/errors.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
+import { noAccess } from "../../src/engine/calculation/files.ts";
+import { CalculationError } from "../../src/engine/model/errors.ts";
 
 const failing = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
 const options = { threads: 1, memoryMb: 256, files: [failing], access: noAccess };

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { MessageOf } from "../../src/model/message.ts";
-import { decodeVerified } from "../../src/model/output.ts";
+import type { MessageOf } from "../../src/engine/model/message.ts";
+import { decodeVerified } from "../../src/engine/model/output.ts";
 import { common, computeOf, inlineCode, joining, results, workerWorld } from "./workerWorld.ts";
 
 const verify = (pack: number): MessageOf<"verify"> => ({ ...common, kind: "verify", tag: "t", pack });

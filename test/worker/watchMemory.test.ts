@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { noAccess } from "../../src/calculations/files.ts";
+import { threadPool } from "../../src/app/threadPool.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
-import { threadPool } from "../../src/worker/threads/threadPool.ts";
-import type { TaskOptions, UserCode } from "../../src/worker/threads/userCode.ts";
+import { noAccess } from "../../src/engine/calculation/files.ts";
+import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
 /** Buffers in threads of 16 MB. */
 const file = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");

@@ -1,5 +1,5 @@
 import type { Node } from "web-tree-sitter";
-import { messageOf } from "../../../src/model/errors.ts";
+import { messageOf } from "../../../src/engine/model/errors.ts";
 import type { Project } from "../project.ts";
 import { namedChildren } from "../syntax.ts";
 import type { Declaration, Template } from "../template.ts";

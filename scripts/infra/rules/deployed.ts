@@ -1,5 +1,5 @@
 import type { Node } from "web-tree-sitter";
-import { messageOf } from "../../../src/model/errors.ts";
+import { messageOf } from "../../../src/engine/model/errors.ts";
 import {
   bootstrapFile,
   deployment,

@@ -35,7 +35,7 @@ function storageNames(project: Project): Finding[] {
     const listed =
       declared?.value === undefined ? [] : stringsIn(declared.value).map((one) => stringOf(one) ?? "");
     return differences(listed, truth).map((says) =>
-      findingAt(place, rule, `${name}: ${says} in src/model/names.ts`),
+      findingAt(place, rule, `${name}: ${says} in src/engine/model/names.ts`),
     );
   });
   // Only what belongs to one run and is not looked at again may go by age.

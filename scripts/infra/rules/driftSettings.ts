@@ -92,7 +92,7 @@ function ranges(project: Project): Finding[] {
         findingAt(
           place,
           "drift-range",
-          `${one.key}: @${side}(${edge}) is not the limit in src/model/settings.ts`,
+          `${one.key}: @${side}(${edge}) is not the limit in src/engine/model/settings.ts`,
         ),
       ];
     }),

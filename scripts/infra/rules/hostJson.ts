@@ -1,7 +1,7 @@
 import { electionFrom } from "../../../src/election/settings.ts";
-import { messageOf } from "../../../src/model/errors.ts";
-import { type HostSettings, packLimitOf, readHostSettings } from "../../../src/model/hostSettings.ts";
-import { settingsSchema } from "../../../src/model/settings.ts";
+import { messageOf } from "../../../src/engine/model/errors.ts";
+import { type HostSettings, packLimitOf, readHostSettings } from "../../../src/engine/model/hostSettings.ts";
+import { settingsSchema } from "../../../src/engine/model/settings.ts";
 import type { Project } from "../project.ts";
 import { type Finding, findingAt, placeOfText } from "../syntax.ts";
 import { appFile } from "./driftSettings.ts";

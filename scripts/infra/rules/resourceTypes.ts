@@ -1,5 +1,5 @@
 import type { Node } from "web-tree-sitter";
-import { nearestName } from "../../../src/client/doctor/checkSettings.ts";
+import { nearestName } from "../../../src/engine/client/doctor/checkSettings.ts";
 import type { Project } from "../project.ts";
 import { extraFile, parseType, type TypeText } from "../schemas.ts";
 import {

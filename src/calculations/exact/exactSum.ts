@@ -1,4 +1,4 @@
-import { CalculationError } from "../../model/errors.ts";
+import { CalculationError } from "../../engine/model/errors.ts";
 import { blockNormals, columnAdder, doublesAt, pathLoops } from "../options/kernel.ts";
 import { type Dyadic, dyadicOf, exponentField, nearestRatio, powerOfTwo, sumOf } from "./dyadic.ts";
 

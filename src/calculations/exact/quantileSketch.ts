@@ -1,4 +1,4 @@
-import { CalculationError } from "../../model/errors.ts";
+import { CalculationError } from "../../engine/model/errors.ts";
 import { bucketOf, quantileOf, type Sketch, shareOf } from "./buckets.ts";
 
 /**

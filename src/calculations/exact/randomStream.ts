@@ -1,4 +1,4 @@
-import { CalculationError } from "../../model/errors.ts";
+import { CalculationError } from "../../engine/model/errors.ts";
 import { blockNormals, doublesAt, pathLoops } from "../options/kernel.ts";
 import { type Stream, wordsOf } from "../options/simulate.ts";
 

@@ -1,5 +1,5 @@
-import type { Range } from "../../model/packs.ts";
-import type { Codec } from "../contract.ts";
+import type { Codec } from "../../engine/calculation/contract.ts";
+import type { Range } from "../../engine/model/packs.ts";
 
 /** Pixels of one edge: a tile takes some milliseconds, and the largest image has 4,096 tiles. */
 const tileEdge = 64;

@@ -1,4 +1,4 @@
-import type { Codec } from "../contract.ts";
+import type { Codec } from "../../engine/calculation/contract.ts";
 import { type ExactSum, exactSum } from "../exact/exactSum.ts";
 import { type Contract, lawOf, type Values } from "./law.ts";
 

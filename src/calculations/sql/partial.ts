@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import * as z from "zod";
-import { CorruptDataError } from "../../model/errors.ts";
+import { CorruptDataError } from "../../engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "./duck/session.ts";
 import { newPath } from "./sources/localFile.ts";
 import { noRejects, type Rejects } from "./sources/rejects.ts";

@@ -1,4 +1,4 @@
-import type { Files } from "../files.ts";
+import type { Files } from "../../engine/calculation/files.ts";
 import { withSession } from "./duck/session.ts";
 import type { SqlParams } from "./params.ts";
 import { findTables, openSource, planChunks } from "./sources/planSource.ts";

@@ -1,4 +1,4 @@
-import { CalculationError, InputError } from "../../model/errors.ts";
+import { CalculationError, InputError } from "../../engine/model/errors.ts";
 import type { SqlParams } from "./params.ts";
 import { type Reads, readsOf } from "./sources/conditions.ts";
 import { readStatement, splitQuery } from "./split/splitQuery.ts";

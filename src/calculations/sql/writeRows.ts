@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { ResultBytes } from "../contract.ts";
+import type { ResultBytes } from "../../engine/calculation/contract.ts";
 import { identifier, type Session, textLiteral } from "./duck/session.ts";
 import { newPath } from "./sources/localFile.ts";
 

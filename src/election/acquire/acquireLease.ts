@@ -1,5 +1,5 @@
-import { StorageError } from "../../model/errors.ts";
-import type { LeaseView, Missing } from "../../storage/ports.ts";
+import { StorageError } from "../../engine/model/errors.ts";
+import type { LeaseView, Missing } from "../../engine/storage/ports.ts";
 import { type ClockReading, readClocks } from "../cappedCall.ts";
 import { classifyFailure, storageCodeOf } from "../leaseFailure.ts";
 import type { LeaseCalls } from "../raceContext.ts";

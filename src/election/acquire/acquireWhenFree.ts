@@ -1,4 +1,4 @@
-import { messageOf } from "../../model/errors.ts";
+import { messageOf } from "../../engine/model/errors.ts";
 import { type ClockReading, elapsedMs } from "../cappedCall.ts";
 import { storageCodeOf } from "../leaseFailure.ts";
 import { budgetEndsAtMs, decideAfterPoll, type WaitState } from "../policy.ts";

@@ -1,9 +1,9 @@
 import { hostname } from "node:os";
-import { ConfigError } from "../../model/errors.ts";
-import { namesOf, namespaceCharactersMax, namespacePattern } from "../../model/names.ts";
-import { connectStorage, type StorageConnection } from "../../storage/azure/connectStorage.ts";
-import type { BlobStore, Clock, ContentLease, Random } from "../../storage/ports.ts";
-import { systemClock, systemRandom } from "../../storage/system.ts";
+import { connectStorage, type StorageConnection } from "../../azure/connectStorage.ts";
+import { ConfigError } from "../../engine/model/errors.ts";
+import { namesOf, namespaceCharactersMax, namespacePattern } from "../../engine/model/names.ts";
+import type { BlobStore, Clock, ContentLease, Random } from "../../engine/storage/ports.ts";
+import { systemClock, systemRandom } from "../../engine/storage/system.ts";
 
 /** Where the leases of an election are. Exported to users as `ElectionPlace`. */
 export interface ElectionLocation {

@@ -1,5 +1,5 @@
-import { ConfigError } from "../../model/errors.ts";
-import { electionBlob, leaderBlob, termStateBlob } from "../../model/names.ts";
+import { ConfigError } from "../../engine/model/errors.ts";
+import { electionBlob, leaderBlob, termStateBlob } from "../../engine/model/names.ts";
 import type { OnElectionEvent } from "../events.ts";
 import type { Leadership } from "../hold/leadership.ts";
 import { race } from "../race.ts";

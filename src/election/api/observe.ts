@@ -1,5 +1,5 @@
-import { CorruptDataError, NewerVersionError } from "../../model/errors.ts";
-import { electionBlob } from "../../model/names.ts";
+import { CorruptDataError, NewerVersionError } from "../../engine/model/errors.ts";
+import { electionBlob } from "../../engine/model/names.ts";
 import { cappedCall } from "../cappedCall.ts";
 import { classifyFailure } from "../leaseFailure.ts";
 import { isHeld, type Poll, pollOf, whoLed } from "../record/leaderView.ts";

@@ -1,6 +1,6 @@
-import { CorruptDataError, LeasefoldError, StorageError } from "../../model/errors.ts";
-import type { Conflict, Created, Replaced } from "../../storage/ports.ts";
-import { oneAtATime } from "../../storage/system.ts";
+import { CorruptDataError, LeasefoldError, StorageError } from "../../engine/model/errors.ts";
+import type { Conflict, Created, Replaced } from "../../engine/storage/ports.ts";
+import { oneAtATime } from "../../engine/storage/system.ts";
 import { type Leadership, LostLeadership } from "../hold/leadership.ts";
 import type { ElectionPorts } from "./electionPorts.ts";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../../storage/ports.ts";
-import type { QueueStore } from "../../storage/queuePort.ts";
+import type { Clock } from "../../engine/storage/ports.ts";
+import type { QueueStore } from "../../engine/storage/queuePort.ts";
 import { cappedCall } from "../cappedCall.ts";
 
 /** After a crash the message becomes visible within this time. */

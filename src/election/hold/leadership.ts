@@ -1,4 +1,4 @@
-import { LeasefoldError } from "../../model/errors.ts";
+import { LeasefoldError } from "../../engine/model/errors.ts";
 import type { CameBy, EndCause } from "../record/record.ts";
 
 /**

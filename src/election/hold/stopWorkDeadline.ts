@@ -1,4 +1,4 @@
-import type { Clock } from "../../storage/ports.ts";
+import type { Clock } from "../../engine/storage/ports.ts";
 import { type ClockReading, elapsedMs, readClocks } from "../cappedCall.ts";
 import { ageResolutionMs, type ElectionSettings, stopWorkMs } from "../settings.ts";
 

@@ -1,6 +1,6 @@
-import { InputError, StorageError } from "../../model/errors.ts";
-import type { Clock, ContentLease, Random } from "../../storage/ports.ts";
-import { oneAtATime } from "../../storage/system.ts";
+import { InputError, StorageError } from "../../engine/model/errors.ts";
+import type { Clock, ContentLease, Random } from "../../engine/storage/ports.ts";
+import { oneAtATime } from "../../engine/storage/system.ts";
 import { cappedCall } from "../cappedCall.ts";
 import { classifyFailure, endsLease, storageCodeOf } from "../leaseFailure.ts";
 import type { LeasesSettings } from "../settings.ts";

@@ -1,5 +1,5 @@
-import { InputError } from "../../model/errors.ts";
-import { namedLeaseBlob } from "../../model/names.ts";
+import { InputError } from "../../engine/model/errors.ts";
+import { namedLeaseBlob } from "../../engine/model/names.ts";
 import {
   defaultHolder,
   type ElectionLocation,

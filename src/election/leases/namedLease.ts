@@ -1,4 +1,4 @@
-import { LeasefoldError, StorageError } from "../../model/errors.ts";
+import { LeasefoldError, StorageError } from "../../engine/model/errors.ts";
 import { type AcquiredLease, acquireLease, disappeared, pollLease } from "../acquire/acquireLease.ts";
 import { cappedCall, elapsedMs, readClocks } from "../cappedCall.ts";
 import { stopWorkDeadline } from "../hold/stopWorkDeadline.ts";

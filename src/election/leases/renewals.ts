@@ -1,4 +1,4 @@
-import type { Clock } from "../../storage/ports.ts";
+import type { Clock } from "../../engine/storage/ports.ts";
 
 /**
  * One scheduler for the renewals of many leases. Each lease keeps its own phase within the renew interval, so that

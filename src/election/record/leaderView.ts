@@ -1,4 +1,4 @@
-import type { LeaseState, LeaseStore, LeaseView } from "../../storage/ports.ts";
+import type { LeaseState, LeaseStore, LeaseView } from "../../engine/storage/ports.ts";
 import { type Decoded, decodeRecord, type LeaderRecord, type Led } from "./record.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { filesOver } from "../../../src/calculations/files.ts";
-import { findManifest } from "../../../src/client/result.ts";
-import { blobFiles } from "../../../src/worker/blobFiles.ts";
+import { filesOver } from "../../../src/engine/calculation/files.ts";
+import { findManifest } from "../../../src/engine/client/result.ts";
+import { blobFiles } from "../../../src/engine/worker/blobFiles.ts";
 import { type RealApp, startRealApp } from "../../support/realApp.ts";
 import { cpuSecondsOf } from "../cpu.ts";
 import { runUntilManifest } from "../runUntilManifest.ts";

@@ -1,7 +1,7 @@
-import type { AnyCalculation, ResultBytes } from "../../../src/calculations/contract.ts";
-import type { Files } from "../../../src/calculations/files.ts";
 import { runSerially } from "../../../src/calculations/leasefold.ts";
-import { parseParams } from "../../../src/calculations/params.ts";
+import type { AnyCalculation, ResultBytes } from "../../../src/engine/calculation/contract.ts";
+import type { Files } from "../../../src/engine/calculation/files.ts";
+import { parseParams } from "../../../src/engine/calculation/params.ts";
 
 /** A whole run in this thread, and how long it took. Parameters are as a user gives them. */
 export async function serialRun(

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Files } from "../../../src/calculations/files.ts";
-import { checkLaws } from "../../../src/calculations/laws/checkLaws.ts";
 import { loadCalculations } from "../../../src/calculations/registry.ts";
-import { systemClock } from "../../../src/storage/system.ts";
+import type { Files } from "../../../src/engine/calculation/files.ts";
+import { checkLaws } from "../../../src/engine/calculation/laws/checkLaws.ts";
+import { systemClock } from "../../../src/engine/storage/system.ts";
 import { memoryFiles } from "../../support/memoryFiles.ts";
 
 interface Entry {

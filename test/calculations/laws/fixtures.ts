@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { AnyCalculation } from "../../../src/calculations/contract.ts";
-import type { LawName } from "../../../src/calculations/laws/findings.ts";
+import type { AnyCalculation } from "../../../src/engine/calculation/contract.ts";
+import type { LawName } from "../../../src/engine/calculation/laws/findings.ts";
 
 /** Keeps every law: the sum of the chunk indexes, and how many there were. */
 export const sound: AnyCalculation = {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { AnyCalculation } from "../../../src/calculations/contract.ts";
 import { exactSum } from "../../../src/calculations/exact/exactSum.ts";
-import { brokenLaws, type CheckOptions, checkLaws } from "../../../src/calculations/laws/checkLaws.ts";
-import { laws } from "../../../src/calculations/laws/findings.ts";
 import { runSerially } from "../../../src/calculations/leasefold.ts";
+import type { AnyCalculation } from "../../../src/engine/calculation/contract.ts";
+import { brokenLaws, type CheckOptions, checkLaws } from "../../../src/engine/calculation/laws/checkLaws.ts";
+import { laws } from "../../../src/engine/calculation/laws/findings.ts";
 import { brokenFixtures, orderedFixtures, sound } from "./fixtures.ts";
 
 describe("a calculation that keeps every law", () => {

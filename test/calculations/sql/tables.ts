@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { runSerially } from "../../../src/calculations/leasefold.ts";
-import { parseParams } from "../../../src/calculations/params.ts";
 import { sql } from "../../../src/calculations/sql.ts";
+import { parseParams } from "../../../src/engine/calculation/params.ts";
 import { memoryFiles } from "../../support/memoryFiles.ts";
 
 /** Files that `sql` reads from memory and DuckDB from a folder, so that every question has two answers. */

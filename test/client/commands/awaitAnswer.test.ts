@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { awaitAnswer } from "../../../src/client/commands/await.ts";
-import { command } from "../../../src/client/commands/command.ts";
-import { submit } from "../../../src/client/submit.ts";
+import { awaitAnswer } from "../../../src/engine/client/commands/await.ts";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
 import { clientWorld, names } from "../clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { command } from "../../../src/client/commands/command.ts";
-import type { Change } from "../../../src/client/commands/decideCommand.ts";
-import { readMarker } from "../../../src/client/runDocuments.ts";
-import { submit } from "../../../src/client/submit.ts";
-import { CorruptDataError } from "../../../src/model/errors.ts";
-import { runBlobs, specBlob } from "../../../src/model/runBlobs.ts";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import type { Change } from "../../../src/engine/client/commands/decideCommand.ts";
+import { readMarker } from "../../../src/engine/client/runDocuments.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { CorruptDataError } from "../../../src/engine/model/errors.ts";
+import { runBlobs, specBlob } from "../../../src/engine/model/runBlobs.ts";
 import { clientWorld, failureOf, names } from "../clientWorld.ts";
 import { Crash, crashingStorage } from "../crashingStorage.ts";
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { awaitAnswer, awaitDeletion } from "../../../src/client/commands/await.ts";
-import { command } from "../../../src/client/commands/command.ts";
-import type { Change } from "../../../src/client/commands/decideCommand.ts";
-import { failures } from "../../../src/client/failures.ts";
-import { findManifest } from "../../../src/client/result.ts";
-import { runs } from "../../../src/client/runs.ts";
-import { status } from "../../../src/client/status.ts";
-import { CalculationError } from "../../../src/model/errors.ts";
+import { awaitAnswer, awaitDeletion } from "../../../src/engine/client/commands/await.ts";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import type { Change } from "../../../src/engine/client/commands/decideCommand.ts";
+import { failures } from "../../../src/engine/client/failures.ts";
+import { findManifest } from "../../../src/engine/client/result.ts";
+import { runs } from "../../../src/engine/client/runs.ts";
+import { status } from "../../../src/engine/client/status.ts";
+import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { type EngineOptions, type EngineWorld, engineWorld, simNames } from "../../support/engineWorld.ts";
 
 /** A run of a hundred packs of a tenth of a second, on one instance that leads and works. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Change, decideCommand } from "../../../src/client/commands/decideCommand.ts";
-import { InputError } from "../../../src/model/errors.ts";
-import { decodeMarker, encodeMarker, type Marker, wantMoves } from "../../../src/model/marker.ts";
+import { type Change, decideCommand } from "../../../src/engine/client/commands/decideCommand.ts";
+import { InputError } from "../../../src/engine/model/errors.ts";
+import { decodeMarker, encodeMarker, type Marker, wantMoves } from "../../../src/engine/model/marker.ts";
 
 const changes: readonly Change[] = [
   { kind: "pause" },

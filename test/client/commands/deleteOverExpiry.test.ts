@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { Client } from "../../../src/client/client.ts";
-import { command } from "../../../src/client/commands/command.ts";
-import { encodeMarker } from "../../../src/model/marker.ts";
-import { leadOnTwin } from "../../coordinator/leadOnTwin.ts";
-import { ended, unmarked } from "../../coordinator/sweeping.ts";
+import type { Client } from "../../../src/engine/client/client.ts";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import { encodeMarker } from "../../../src/engine/model/marker.ts";
+import { leadOnTwin } from "../../leader/leadOnTwin.ts";
+import { ended, unmarked } from "../../leader/sweeping.ts";
 
 test("a person's delete over an outdated one of the expiry is executed", async () => {
   const twin = leadOnTwin();

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { awaitDeletion } from "../../../src/client/commands/await.ts";
-import { command } from "../../../src/client/commands/command.ts";
-import { readMarker, readSpec } from "../../../src/client/runDocuments.ts";
-import { submit } from "../../../src/client/submit.ts";
-import { NewerVersionError } from "../../../src/model/errors.ts";
-import { limits } from "../../../src/model/limits.ts";
-import { runBlobs, specBlob } from "../../../src/model/runBlobs.ts";
+import { awaitDeletion } from "../../../src/engine/client/commands/await.ts";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import { readMarker, readSpec } from "../../../src/engine/client/runDocuments.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { NewerVersionError } from "../../../src/engine/model/errors.ts";
+import { limits } from "../../../src/engine/model/limits.ts";
+import { runBlobs, specBlob } from "../../../src/engine/model/runBlobs.ts";
 import { type ClientWorld, clientWorld, failureOf, names } from "../clientWorld.ts";
 import { Crash, crashingStorage } from "../crashingStorage.ts";
 

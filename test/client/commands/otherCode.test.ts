@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type Change, type CommandFacts, decideCommand } from "../../../src/client/commands/decideCommand.ts";
-import type { Manifest } from "../../../src/model/run.ts";
-import { firstState, type State } from "../../../src/model/state.ts";
+import {
+  type Change,
+  type CommandFacts,
+  decideCommand,
+} from "../../../src/engine/client/commands/decideCommand.ts";
+import type { Manifest } from "../../../src/engine/model/run.ts";
+import { firstState, type State } from "../../../src/engine/model/state.ts";
 
 const ended: State = {
   ...firstState({ run: "r", uid: "u", generation: 1, cap: 9, nowMs: 0 }),

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { command } from "../../../src/client/commands/command.ts";
-import { readMarker } from "../../../src/client/runDocuments.ts";
-import { submit } from "../../../src/client/submit.ts";
-import type { Manifest } from "../../../src/model/run.ts";
-import { resultBlobs } from "../../../src/model/runBlobs.ts";
-import type { Phase } from "../../../src/model/state.ts";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import { readMarker } from "../../../src/engine/client/runDocuments.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import type { Manifest } from "../../../src/engine/model/run.ts";
+import { resultBlobs } from "../../../src/engine/model/runBlobs.ts";
+import type { Phase } from "../../../src/engine/model/state.ts";
 import { clientWorld, failureOf, names } from "../clientWorld.ts";
 import { Crash, crashingStorage } from "../crashingStorage.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readMarker, readSpec } from "../../../src/client/runDocuments.ts";
-import { submit } from "../../../src/client/submit.ts";
-import { encodeMarker } from "../../../src/model/marker.ts";
-import { specBlob } from "../../../src/model/runBlobs.ts";
+import { readMarker, readSpec } from "../../../src/engine/client/runDocuments.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { encodeMarker } from "../../../src/engine/model/marker.ts";
+import { specBlob } from "../../../src/engine/model/runBlobs.ts";
 import { clientWorld, failureOf, names } from "../clientWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { checkHost } from "../../../src/client/doctor/checkHost.ts";
-import { checkSettings } from "../../../src/client/doctor/checkSettings.ts";
-import { readSettings } from "../../../src/model/settings.ts";
+import { checkHost } from "../../../src/engine/client/doctor/checkHost.ts";
+import { checkSettings } from "../../../src/engine/client/doctor/checkSettings.ts";
+import { readSettings } from "../../../src/engine/model/settings.ts";
 
 const states = (findings: readonly { state: string; what: string }[]) =>
   findings.map(({ state, what }) => `${state}: ${what}`);

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { diagnose } from "../../../src/client/doctor/diagnose.ts";
-import { StorageError } from "../../../src/model/errors.ts";
-import { poisonOf } from "../../../src/model/names.ts";
-import type { Storage } from "../../../src/storage/ports.ts";
-import type { AboutService } from "../../../src/storage/queuePort.ts";
+import { diagnose } from "../../../src/engine/client/doctor/diagnose.ts";
+import { StorageError } from "../../../src/engine/model/errors.ts";
+import { poisonOf } from "../../../src/engine/model/names.ts";
+import type { Storage } from "../../../src/engine/storage/ports.ts";
+import type { AboutService } from "../../../src/engine/storage/queuePort.ts";
 import { clientWorld, names } from "../clientWorld.ts";
 
 async function examined(

@@ -1,15 +1,19 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { type AnyCalculation, defineCalculation } from "../../../src/calculations/contract.ts";
-import { type FileFact, filesOver, noAccess } from "../../../src/calculations/files.ts";
-import { runCompute, runPlan } from "../../../src/calculations/runJob.ts";
-import { countedFiles, estimateRun, type PlanningCode } from "../../../src/client/estimate/estimateRun.ts";
-import type { RunRequest } from "../../../src/client/runRequest.ts";
-import { addCalls, calls, dollarsOf } from "../../../src/model/calls.ts";
-import { CalculationError } from "../../../src/model/errors.ts";
-import { readSettings } from "../../../src/model/settings.ts";
-import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
-import { blobFiles } from "../../../src/worker/blobFiles.ts";
+import { type AnyCalculation, defineCalculation } from "../../../src/engine/calculation/contract.ts";
+import { type FileFact, filesOver, noAccess } from "../../../src/engine/calculation/files.ts";
+import { runCompute, runPlan } from "../../../src/engine/calculation/runJob.ts";
+import {
+  countedFiles,
+  estimateRun,
+  type PlanningCode,
+} from "../../../src/engine/client/estimate/estimateRun.ts";
+import type { RunRequest } from "../../../src/engine/client/runRequest.ts";
+import { addCalls, calls, dollarsOf } from "../../../src/engine/model/calls.ts";
+import { CalculationError } from "../../../src/engine/model/errors.ts";
+import { readSettings } from "../../../src/engine/model/settings.ts";
+import { memoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
+import { blobFiles } from "../../../src/engine/worker/blobFiles.ts";
 import { localCode } from "../../support/localCode.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 import { calculations, failureOf } from "../clientWorld.ts";

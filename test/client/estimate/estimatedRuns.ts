@@ -1,7 +1,7 @@
-import { type RemainingTime, remainingTime } from "../../../src/client/estimate/remainingTime.ts";
-import { markProgress } from "../../../src/coordinator/decide/decide.ts";
-import { limits } from "../../../src/model/limits.ts";
-import type { State } from "../../../src/model/state.ts";
+import { type RemainingTime, remainingTime } from "../../../src/engine/client/estimate/remainingTime.ts";
+import { markProgress } from "../../../src/engine/leader/decide/decide.ts";
+import { limits } from "../../../src/engine/model/limits.ts";
+import type { State } from "../../../src/engine/model/state.ts";
 import { computing } from "../../support/runFixtures.ts";
 import { seededRandom } from "../../support/virtualClock.ts";
 import { type Family, families, pickOf, type SuiteRun } from "./runFamilies.ts";

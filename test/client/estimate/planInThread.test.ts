@@ -1,6 +1,10 @@
 import { expect, it } from "vitest";
-import { type PlanningPorts, planInThread, planWithin } from "../../../src/client/estimate/planInThread.ts";
-import { readSettings } from "../../../src/model/settings.ts";
+import {
+  type PlanningPorts,
+  planInThread,
+  planWithin,
+} from "../../../src/engine/client/estimate/planInThread.ts";
+import { readSettings } from "../../../src/engine/model/settings.ts";
 import { localCode } from "../../support/localCode.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 import { calculations, failureOf } from "../clientWorld.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { remainingTime } from "../../../src/client/estimate/remainingTime.ts";
-import { markProgress } from "../../../src/coordinator/decide/decide.ts";
-import type { State } from "../../../src/model/state.ts";
+import { remainingTime } from "../../../src/engine/client/estimate/remainingTime.ts";
+import { markProgress } from "../../../src/engine/leader/decide/decide.ts";
+import type { State } from "../../../src/engine/model/state.ts";
 import { computing } from "../../support/runFixtures.ts";
 
 /** A run of packs of one second each, four at once, polled each second until `until` packs have ended. */

@@ -5,10 +5,10 @@ import {
   leadingPerMinute,
   naiveCalls,
   type RunShape,
-} from "../../../src/client/estimate/runCalls.ts";
-import { billedCalls, type CallCounts, dollarsOf, subtractCalls } from "../../../src/model/calls.ts";
-import { limits } from "../../../src/model/limits.ts";
-import { shardSizeFor } from "../../../src/model/packs.ts";
+} from "../../../src/engine/client/estimate/runCalls.ts";
+import { billedCalls, type CallCounts, dollarsOf, subtractCalls } from "../../../src/engine/model/calls.ts";
+import { limits } from "../../../src/engine/model/limits.ts";
+import { shardSizeFor } from "../../../src/engine/model/packs.ts";
 
 function shapeOf(chunks: number, packSize: number, packMs: number, workers = 200): RunShape {
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));

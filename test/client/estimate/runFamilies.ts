@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/storage/ports.ts";
+import type { Random } from "../../../src/engine/storage/ports.ts";
 
 /** A run to test estimates with: packs begin in order, each as soon as a thread is free. */
 export interface SuiteRun {

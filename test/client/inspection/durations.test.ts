@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { durations, histogramOf } from "../../../src/client/inspection/durations.ts";
-import { submit } from "../../../src/client/submit.ts";
-import { noCalls } from "../../../src/model/calls.ts";
-import { outputContentType } from "../../../src/model/output.ts";
-import { shardOf } from "../../../src/model/packs.ts";
-import { runBlobs } from "../../../src/model/runBlobs.ts";
-import type { State } from "../../../src/model/state.ts";
+import { durations, histogramOf } from "../../../src/engine/client/inspection/durations.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { noCalls } from "../../../src/engine/model/calls.ts";
+import { outputContentType } from "../../../src/engine/model/output.ts";
+import { shardOf } from "../../../src/engine/model/packs.ts";
+import { runBlobs } from "../../../src/engine/model/runBlobs.ts";
+import type { State } from "../../../src/engine/model/state.ts";
 import { clientWorld, names } from "../clientWorld.ts";
 
 const layout = { chunks: 995, packSize: 10, shardSize: 20, fanIn: 1_000, packMs: 1 };

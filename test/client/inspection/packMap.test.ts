@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { packMapOf, packsPerCellOf } from "../../../src/client/inspection/packMap.ts";
-import { tally } from "../../../src/coordinator/decide/track.ts";
-import { emptyBitmap, encodeBitmap, setBit } from "../../../src/model/bitmap.ts";
-import { packsOf, packsOfShard, shardSizeFor, shardsOf, sizeOf } from "../../../src/model/packs.ts";
-import { firstState, type State } from "../../../src/model/state.ts";
+import { packMapOf, packsPerCellOf } from "../../../src/engine/client/inspection/packMap.ts";
+import { tally } from "../../../src/engine/leader/decide/track.ts";
+import { emptyBitmap, encodeBitmap, setBit } from "../../../src/engine/model/bitmap.ts";
+import { packsOf, packsOfShard, shardSizeFor, shardsOf, sizeOf } from "../../../src/engine/model/packs.ts";
+import { firstState, type State } from "../../../src/engine/model/state.ts";
 
 const key = { run: "r1", uid: "u1" };
 const first = (): State => firstState({ ...key, generation: 1, cap: 2_000, nowMs: 0 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { timeline, timelineOf } from "../../../src/client/inspection/timeline.ts";
-import type { LeaderView } from "../../../src/client/leader.ts";
-import { submit } from "../../../src/client/submit.ts";
-import type { Spec } from "../../../src/model/run.ts";
-import { firstState, type State } from "../../../src/model/state.ts";
+import { timeline, timelineOf } from "../../../src/engine/client/inspection/timeline.ts";
+import type { LeaderView } from "../../../src/engine/client/leader.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import type { Spec } from "../../../src/engine/model/run.ts";
+import { firstState, type State } from "../../../src/engine/model/state.ts";
 import { clientWorld } from "../clientWorld.ts";
 
 const at = (s: number): string => new Date(s * 1_000).toISOString();

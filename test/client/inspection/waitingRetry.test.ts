@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { report } from "../../../src/api/report.ts";
-import { durations } from "../../../src/client/inspection/durations.ts";
-import { packMap } from "../../../src/client/inspection/packMap.ts";
-import { timeline } from "../../../src/client/inspection/timeline.ts";
-import { status } from "../../../src/client/status.ts";
-import { submit } from "../../../src/client/submit.ts";
-import { beginGeneration } from "../../../src/coordinator/decide/restart.ts";
-import { decodeMarker } from "../../../src/model/marker.ts";
-import { firstState, type State } from "../../../src/model/state.ts";
+import { report } from "../../../src/app/api/report.ts";
+import { durations } from "../../../src/engine/client/inspection/durations.ts";
+import { packMap } from "../../../src/engine/client/inspection/packMap.ts";
+import { timeline } from "../../../src/engine/client/inspection/timeline.ts";
+import { status } from "../../../src/engine/client/status.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { beginGeneration } from "../../../src/engine/leader/decide/restart.ts";
+import { decodeMarker } from "../../../src/engine/model/marker.ts";
+import { firstState, type State } from "../../../src/engine/model/state.ts";
 import { clientWorld, names } from "../clientWorld.ts";
 
 const layout = { chunks: 95, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { workers } from "../../../src/client/inspection/workers.ts";
-import { signBlobs } from "../../../src/model/names.ts";
+import { workers } from "../../../src/engine/client/inspection/workers.ts";
+import { signBlobs } from "../../../src/engine/model/names.ts";
 import { putSign, signedWork } from "../../support/signedProcess.ts";
 import { clientWorld, names } from "../clientWorld.ts";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { decodeMessage, type WorkMessage } from "../../../src/model/message.ts";
-import { encodeVerified, type Verified } from "../../../src/model/output.ts";
-import type { Answer } from "../../../src/model/run.ts";
-import { resultBlobs } from "../../../src/model/runBlobs.ts";
+import { decodeMessage, type WorkMessage } from "../../../src/engine/model/message.ts";
+import { encodeVerified, type Verified } from "../../../src/engine/model/output.ts";
+import type { Answer } from "../../../src/engine/model/run.ts";
+import { resultBlobs } from "../../../src/engine/model/runBlobs.ts";
 import { type ClientWorld, names } from "../clientWorld.ts";
 
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -1,9 +1,9 @@
-import { requireSpec } from "../../../src/client/runDocuments.ts";
-import { submit } from "../../../src/client/submit.ts";
-import type { WorkMessage } from "../../../src/model/message.ts";
-import type { Verified } from "../../../src/model/output.ts";
-import type { Manifest, Plan } from "../../../src/model/run.ts";
-import { resultBlobs, runBlobs } from "../../../src/model/runBlobs.ts";
+import { requireSpec } from "../../../src/engine/client/runDocuments.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import type { WorkMessage } from "../../../src/engine/model/message.ts";
+import type { Verified } from "../../../src/engine/model/output.ts";
+import type { Manifest, Plan } from "../../../src/engine/model/run.ts";
+import { resultBlobs, runBlobs } from "../../../src/engine/model/runBlobs.ts";
 import { type ClientWorld, names } from "../clientWorld.ts";
 import { answeringWorker, putVerified, sha256 } from "./answeringWorker.ts";
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { drawPacks, foldedPacks, parseSample, sampleSize } from "../../../src/client/questions/verify.ts";
+import {
+  drawPacks,
+  foldedPacks,
+  parseSample,
+  sampleSize,
+} from "../../../src/engine/client/questions/verify.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 
 describe("a sample", () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { clientLimits } from "../../../src/client/client.ts";
-import { soFar, soFarMessage } from "../../../src/client/questions/soFar.ts";
-import { submit } from "../../../src/client/submit.ts";
-import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit } from "../../../src/model/bitmap.ts";
-import { encodeMessage, type WorkMessage } from "../../../src/model/message.ts";
-import { firstState, type State } from "../../../src/model/state.ts";
-import { decodeGens } from "../../../src/model/tree.ts";
+import { clientLimits } from "../../../src/engine/client/client.ts";
+import { soFar, soFarMessage } from "../../../src/engine/client/questions/soFar.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit } from "../../../src/engine/model/bitmap.ts";
+import { encodeMessage, type WorkMessage } from "../../../src/engine/model/message.ts";
+import { firstState, type State } from "../../../src/engine/model/state.ts";
+import { decodeGens } from "../../../src/engine/model/tree.ts";
 import { clientWorld, counted, failureOf } from "../clientWorld.ts";
 import { answeringWorker, answersLeft, putAnswer } from "./answeringWorker.ts";
 

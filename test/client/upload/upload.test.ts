@@ -3,7 +3,7 @@ import { appendFile, mkdir, mkdtemp, rm, symlink, truncate, utimes, writeFile } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { upload } from "../../../src/client/upload/upload.ts";
+import { upload } from "../../../src/engine/client/upload/upload.ts";
 import { ofKind } from "../../contract/accounts.ts";
 import { clientWorld, failureOf, names } from "../clientWorld.ts";
 

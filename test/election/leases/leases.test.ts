@@ -6,8 +6,8 @@ import {
   leasesOn,
 } from "../../../src/election/leases/leases.ts";
 import type { NamedLease } from "../../../src/election/leases/namedLease.ts";
-import { StorageError } from "../../../src/model/errors.ts";
-import type { ContentLease } from "../../../src/storage/ports.ts";
+import { StorageError } from "../../../src/engine/model/errors.ts";
+import type { ContentLease } from "../../../src/engine/storage/ports.ts";
 import type { VirtualClock } from "../../support/virtualClock.ts";
 import { type Alone, alone, container } from "../alone.ts";
 import { noAnswer } from "../faultyLease.ts";

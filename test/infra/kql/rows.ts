@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LogEvent, logEvents } from "../../../src/model/log.ts";
+import { type LogEvent, logEvents } from "../../../src/engine/model/log.ts";
 import { evaluateQuery } from "./evaluate.ts";
 import type { Row } from "./expressions.ts";
 
@@ -10,7 +10,7 @@ const before = (minutes: number): number => nowMs - minutes * 60_000;
 
 const levels = { debug: 0, info: 1, warn: 2, error: 3 } as const;
 
-/** A line of the app as Application Insights stores it: `src/functions/logTo.ts` writes the message. */
+/** A line of the app as Application Insights stores it: `src/app/functions/logTo.ts` writes the message. */
 export const said = (minutes: number, { level, event, fields }: LogEvent, more: Row = {}): Row => ({
   TimeGenerated: before(minutes),
   Message: JSON.stringify({ event, ...fields }),

@@ -1,5 +1,5 @@
 import type { Leadership } from "../../../src/election/hold/leadership.ts";
-import type { BlobStore, LeaseStore } from "../../../src/storage/ports.ts";
+import type { BlobStore, LeaseStore } from "../../../src/engine/storage/ports.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
 import { leaseLedger } from "./leaseLedger.ts";
 

@@ -1,11 +1,15 @@
-import { DeposedError, type StateStore, takeOverState } from "../../../src/coordinator/perform/stateChain.ts";
-import type { Leader } from "../../../src/coordinator/term.ts";
 import type { ElectionEvent } from "../../../src/election/events.ts";
 import { type Leadership, LostLeadership } from "../../../src/election/hold/leadership.ts";
 import { race } from "../../../src/election/race.ts";
 import { ageResolutionMs, type ElectionSettings } from "../../../src/election/settings.ts";
-import { namesOf } from "../../../src/model/names.ts";
-import type { BlobStore, LeaseStore } from "../../../src/storage/ports.ts";
+import {
+  DeposedError,
+  type StateStore,
+  takeOverState,
+} from "../../../src/engine/leader/perform/stateChain.ts";
+import type { Leader } from "../../../src/engine/leader/term.ts";
+import { namesOf } from "../../../src/engine/model/names.ts";
+import type { BlobStore, LeaseStore } from "../../../src/engine/storage/ports.ts";
 import { network, type Sender, type Weather } from "../../support/network.ts";
 import type { VirtualClock, VirtualWorld } from "../../support/virtualClock.ts";
 import type { Believer, Checkers } from "./checkers.ts";

@@ -1,5 +1,5 @@
 import type { ElectionSettings } from "../../../src/election/settings.ts";
-import { type MemoryStorage, memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
+import { type MemoryStorage, memoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
 import type { Weather } from "../../support/network.ts";
 import { type VirtualClock, type VirtualWorld, virtualWorld } from "../../support/virtualClock.ts";
 import { Checkers, type Violation } from "./checkers.ts";

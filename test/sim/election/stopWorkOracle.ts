@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/storage/ports.ts";
+import type { Clock } from "../../../src/engine/storage/ports.ts";
 
 /**
  * When work has to stop, told from outside: from the requests that a process sent and the answers it was handed,

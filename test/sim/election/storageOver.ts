@@ -1,5 +1,5 @@
-import { StorageError } from "../../../src/model/errors.ts";
-import type { BlobStore, Clock, LeaseStore } from "../../../src/storage/ports.ts";
+import { StorageError } from "../../../src/engine/model/errors.ts";
+import type { BlobStore, Clock, LeaseStore } from "../../../src/engine/storage/ports.ts";
 import type { CallName, Carry } from "../../support/network.ts";
 import type { StopWorkOracle } from "./stopWorkOracle.ts";
 

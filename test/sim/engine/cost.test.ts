@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { estimateCalls, expectedMs } from "../../../src/client/estimate/runCalls.ts";
-import { addCalls, billedCalls, type CallCounts, calls, subtractCalls } from "../../../src/model/calls.ts";
-import { expiryBlob } from "../../../src/model/names.ts";
-import { shardSizeFor, shardsOf } from "../../../src/model/packs.ts";
+import { estimateCalls, expectedMs } from "../../../src/engine/client/estimate/runCalls.ts";
+import {
+  addCalls,
+  billedCalls,
+  type CallCounts,
+  calls,
+  subtractCalls,
+} from "../../../src/engine/model/calls.ts";
+import { expiryBlob } from "../../../src/engine/model/names.ts";
+import { shardSizeFor, shardsOf } from "../../../src/engine/model/packs.ts";
 import { countedStorage } from "../../support/countedStorage.ts";
 import { engineWorld, simNames } from "../../support/engineWorld.ts";
 

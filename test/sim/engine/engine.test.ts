@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeMessage } from "../../../src/model/message.ts";
-import { shardSizeFor } from "../../../src/model/packs.ts";
-import { runBlobs } from "../../../src/model/runBlobs.ts";
+import { encodeMessage } from "../../../src/engine/model/message.ts";
+import { shardSizeFor } from "../../../src/engine/model/packs.ts";
+import { runBlobs } from "../../../src/engine/model/runBlobs.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
 
 const whole = (chunks: number): string => JSON.stringify([[0, chunks]]);

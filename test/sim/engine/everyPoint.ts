@@ -1,5 +1,5 @@
-import type { Storage } from "../../../src/storage/ports.ts";
-import type { QueueStore } from "../../../src/storage/queuePort.ts";
+import type { Storage } from "../../../src/engine/storage/ports.ts";
+import type { QueueStore } from "../../../src/engine/storage/queuePort.ts";
 import type { Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import type { FarCall } from "../../support/farStorage.ts";

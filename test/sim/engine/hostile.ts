@@ -1,7 +1,7 @@
-import { StorageError } from "../../../src/model/errors.ts";
-import type { MemoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
-import type { BlobStore, Random, Storage } from "../../../src/storage/ports.ts";
-import type { QueueMessage, QueueStore, ReceivedMessage } from "../../../src/storage/queuePort.ts";
+import { StorageError } from "../../../src/engine/model/errors.ts";
+import type { MemoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
+import type { BlobStore, Random, Storage } from "../../../src/engine/storage/ports.ts";
+import type { QueueMessage, QueueStore, ReceivedMessage } from "../../../src/engine/storage/queuePort.ts";
 
 /** How badly the queues behave within their contract. Changed while a world runs. */
 export interface Hostility {

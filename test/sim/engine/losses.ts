@@ -1,6 +1,6 @@
-import { runBlobs, specBlob } from "../../../src/model/runBlobs.ts";
-import type { MemoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
-import type { Random } from "../../../src/storage/ports.ts";
+import { runBlobs, specBlob } from "../../../src/engine/model/runBlobs.ts";
+import type { MemoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
+import type { Random } from "../../../src/engine/storage/ports.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import type { RunRecord } from "./checks/ledger.ts";
 import { clearQueue } from "./hostile.ts";

@@ -1,4 +1,4 @@
-import { leaderBlob } from "../../../src/model/names.ts";
+import { leaderBlob } from "../../../src/engine/model/names.ts";
 import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { firstCode } from "../../support/rangesCode.ts";

@@ -1,5 +1,5 @@
-import type { BlobStore, Storage } from "../../../src/storage/ports.ts";
-import type { QueueStore } from "../../../src/storage/queuePort.ts";
+import type { BlobStore, Storage } from "../../../src/engine/storage/ports.ts";
+import type { QueueStore } from "../../../src/engine/storage/queuePort.ts";
 
 /**
  * Makes a process one of the next version: whatever it writes carries the next wire version and a field that nobody

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { command } from "../../../src/client/commands/command.ts";
-import { soFar } from "../../../src/client/questions/soFar.ts";
-import { verify } from "../../../src/client/questions/verify.ts";
-import { resultBlobs, runBlobs } from "../../../src/model/runBlobs.ts";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import { soFar } from "../../../src/engine/client/questions/soFar.ts";
+import { verify } from "../../../src/engine/client/questions/verify.ts";
+import { resultBlobs, runBlobs } from "../../../src/engine/model/runBlobs.ts";
 import { type EngineWorld, engineWorld, simNames } from "../../support/engineWorld.ts";
 
 const everything = { sample: { percent: 100 } } as const;

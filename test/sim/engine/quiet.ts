@@ -1,5 +1,5 @@
-import { status } from "../../../src/client/status.ts";
-import { poisonOf } from "../../../src/model/names.ts";
+import { status } from "../../../src/engine/client/status.ts";
+import { poisonOf } from "../../../src/engine/model/names.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { checkEnds } from "./checks/leftovers.ts";
 import { newerVersion } from "./newerVersion.ts";

@@ -1,8 +1,8 @@
-import { command } from "../../../src/client/commands/command.ts";
-import type { Change } from "../../../src/client/commands/decideCommand.ts";
-import { submit } from "../../../src/client/submit.ts";
-import { InputError } from "../../../src/model/errors.ts";
-import { isFinal, type Phase } from "../../../src/model/state.ts";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import type { Change } from "../../../src/engine/client/commands/decideCommand.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { InputError } from "../../../src/engine/model/errors.ts";
+import { isFinal, type Phase } from "../../../src/engine/model/state.ts";
 import { requestOf, type SubmitRequest } from "../../support/engineWorld.ts";
 import { placeOf, type RunRecord } from "./checks/ledger.ts";
 import { loseBlob } from "./losses.ts";

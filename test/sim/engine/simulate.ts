@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/storage/ports.ts";
+import type { Random } from "../../../src/engine/storage/ports.ts";
 import type { Role } from "../../support/engineInstance.ts";
 import type { SubmitRequest } from "../../support/engineWorld.ts";
 import { firstCode } from "../../support/rangesCode.ts";

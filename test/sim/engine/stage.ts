@@ -1,8 +1,8 @@
-import type { Client } from "../../../src/client/client.ts";
-import { CalculationError } from "../../../src/model/errors.ts";
-import type { TreeLimits } from "../../../src/model/packs.ts";
-import type { Random, Storage } from "../../../src/storage/ports.ts";
-import type { Delivery } from "../../../src/worker/ports.ts";
+import type { Client } from "../../../src/engine/client/client.ts";
+import { CalculationError } from "../../../src/engine/model/errors.ts";
+import type { TreeLimits } from "../../../src/engine/model/packs.ts";
+import type { Random, Storage } from "../../../src/engine/storage/ports.ts";
+import type { Delivery } from "../../../src/engine/worker/ports.ts";
 import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
 import { type FarCall, farStorage } from "../../support/farStorage.ts";

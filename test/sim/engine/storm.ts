@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/storage/ports.ts";
+import type { Random } from "../../../src/engine/storage/ports.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import type { FarCall } from "../../support/farStorage.ts";
 import type { Fate, Weather } from "../../support/network.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { sendAll } from "../../../src/coordinator/perform/send.ts";
-import { CalculationError, StorageError } from "../../../src/model/errors.ts";
-import { runBlobs } from "../../../src/model/runBlobs.ts";
-import type { BlobStore } from "../../../src/storage/ports.ts";
+import { sendAll } from "../../../src/engine/leader/perform/send.ts";
+import { CalculationError, StorageError } from "../../../src/engine/model/errors.ts";
+import { runBlobs } from "../../../src/engine/model/runBlobs.ts";
+import type { BlobStore } from "../../../src/engine/storage/ports.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
 
 /** Scenarios that were feared or once went wrong, each on the twin. */

@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/storage/ports.ts";
+import type { Random } from "../../../src/engine/storage/ports.ts";
 import { durationsOf, type Shape, sumOf } from "../../support/durations.ts";
 import type { FarCall } from "../../support/farStorage.ts";
 import type { Weather } from "../../support/network.ts";

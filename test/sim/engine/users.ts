@@ -1,9 +1,9 @@
-import type { Client } from "../../../src/client/client.ts";
-import { command } from "../../../src/client/commands/command.ts";
-import type { Change } from "../../../src/client/commands/decideCommand.ts";
-import { submit } from "../../../src/client/submit.ts";
-import { LeasefoldError } from "../../../src/model/errors.ts";
-import { isFinal } from "../../../src/model/state.ts";
+import type { Client } from "../../../src/engine/client/client.ts";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import type { Change } from "../../../src/engine/client/commands/decideCommand.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { LeasefoldError } from "../../../src/engine/model/errors.ts";
+import { isFinal } from "../../../src/engine/model/state.ts";
 import { requestOf, type SubmitRequest } from "../../support/engineWorld.ts";
 import type { Company } from "./mishaps.ts";
 

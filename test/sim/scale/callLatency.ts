@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/storage/ports.ts";
+import type { Random } from "../../../src/engine/storage/ports.ts";
 import { normal } from "../../support/durations.ts";
 
 /**

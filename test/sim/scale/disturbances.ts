@@ -1,6 +1,6 @@
-import { submit } from "../../../src/client/submit.ts";
-import { StorageError } from "../../../src/model/errors.ts";
-import { isFinal } from "../../../src/model/state.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { StorageError } from "../../../src/engine/model/errors.ts";
+import { isFinal } from "../../../src/engine/model/state.ts";
 import { durationsOf, makespanMs, type Shape } from "../../support/durations.ts";
 import { simNames as names, requestOf } from "../../support/engineWorld.ts";
 import type { DoomedTask } from "../../support/rangesCode.ts";

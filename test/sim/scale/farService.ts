@@ -1,7 +1,7 @@
-import { addCalls, billingClasses, type CallCounts, noCalls } from "../../../src/model/calls.ts";
-import { storageErrorOfCode } from "../../../src/storage/azure/storageErrors.ts";
-import { type CallMeter, callMeter } from "../../../src/storage/calls.ts";
-import type { Clock, Random, Storage } from "../../../src/storage/ports.ts";
+import { addCalls, billingClasses, type CallCounts, noCalls } from "../../../src/engine/model/calls.ts";
+import { type CallMeter, callMeter } from "../../../src/engine/storage/calls.ts";
+import type { Clock, Random, Storage } from "../../../src/engine/storage/ports.ts";
+import { storageErrorOfCode } from "../../../src/engine/storage/storageErrors.ts";
 import { callLatencyMs } from "./callLatency.ts";
 import type { Throttle } from "./serviceLimits.ts";
 

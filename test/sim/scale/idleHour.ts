@@ -1,7 +1,7 @@
-import { type CallCounts, subtractCalls } from "../../../src/model/calls.ts";
-import { containersOf, namesOf, queuesOf } from "../../../src/model/names.ts";
-import { createOnDemand } from "../../../src/storage/createOnDemand.ts";
-import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
+import { type CallCounts, subtractCalls } from "../../../src/engine/model/calls.ts";
+import { containersOf, namesOf, queuesOf } from "../../../src/engine/model/names.ts";
+import { createOnDemand } from "../../../src/engine/storage/createOnDemand.ts";
+import { memoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 import { farService } from "./farService.ts";
 import { freshCoordinator } from "./leader.ts";

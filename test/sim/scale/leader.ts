@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Coordinator } from "../../../src/coordinator/tick.ts";
 import { electionFrom } from "../../../src/election/settings.ts";
-import { readHostSettings } from "../../../src/model/hostSettings.ts";
-import type { Log } from "../../../src/model/log.ts";
-import type { Names } from "../../../src/model/names.ts";
-import { readSettings } from "../../../src/model/settings.ts";
-import type { Clock, Random, Storage } from "../../../src/storage/ports.ts";
+import { Coordinator } from "../../../src/engine/leader/tick.ts";
+import { readHostSettings } from "../../../src/engine/model/hostSettings.ts";
+import type { Log } from "../../../src/engine/model/log.ts";
+import type { Names } from "../../../src/engine/model/names.ts";
+import { readSettings } from "../../../src/engine/model/settings.ts";
+import type { Clock, Random, Storage } from "../../../src/engine/storage/ports.ts";
 
 const hostJson = () =>
   readHostSettings(readFileSync(join(import.meta.dirname, "../../../host.json"), "utf8"), {});

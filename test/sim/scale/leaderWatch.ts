@@ -1,4 +1,4 @@
-import type { Names } from "../../../src/model/names.ts";
+import type { Names } from "../../../src/engine/model/names.ts";
 import type { Call } from "./farService.ts";
 
 /** What leading costs, read off the calls of one leader. A loop begins where it lists the markers with their metadata. */

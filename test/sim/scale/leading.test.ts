@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { totalCalls } from "../../../src/model/calls.ts";
-import { limits } from "../../../src/model/limits.ts";
+import { totalCalls } from "../../../src/engine/model/calls.ts";
+import { limits } from "../../../src/engine/model/limits.ts";
 import { idleHour } from "./idleHour.ts";
 import { type LeadingResult, runLeading } from "./runLeading.ts";
 

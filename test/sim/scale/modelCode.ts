@@ -1,5 +1,5 @@
-import type { Clock, Random } from "../../../src/storage/ports.ts";
-import type { UserCode } from "../../../src/worker/threads/userCode.ts";
+import type { Clock, Random } from "../../../src/engine/storage/ports.ts";
+import type { UserCode } from "../../../src/engine/worker/threads/userCode.ts";
 import { rangesCode } from "../../support/rangesCode.ts";
 import { onCores } from "../../support/sharedCores.ts";
 

@@ -1,13 +1,13 @@
-import { noCalls } from "../../../src/model/calls.ts";
-import { limits } from "../../../src/model/limits.ts";
-import { decodeMessage, type WorkMessage } from "../../../src/model/message.ts";
-import type { Names } from "../../../src/model/names.ts";
-import { outputContentType } from "../../../src/model/output.ts";
-import { shardOf, shardSizeFor } from "../../../src/model/packs.ts";
-import { type Manifest, type Plan, planVersion } from "../../../src/model/run.ts";
-import { lastNumberOf, resultBlobs, runBlobs } from "../../../src/model/runBlobs.ts";
-import type { Clock, ListedBlob, ListOptions, ListPage, Storage } from "../../../src/storage/ports.ts";
-import type { QueueMessage } from "../../../src/storage/queuePort.ts";
+import { noCalls } from "../../../src/engine/model/calls.ts";
+import { limits } from "../../../src/engine/model/limits.ts";
+import { decodeMessage, type WorkMessage } from "../../../src/engine/model/message.ts";
+import type { Names } from "../../../src/engine/model/names.ts";
+import { outputContentType } from "../../../src/engine/model/output.ts";
+import { shardOf, shardSizeFor } from "../../../src/engine/model/packs.ts";
+import { type Manifest, type Plan, planVersion } from "../../../src/engine/model/run.ts";
+import { lastNumberOf, resultBlobs, runBlobs } from "../../../src/engine/model/runBlobs.ts";
+import type { Clock, ListedBlob, ListOptions, ListPage, Storage } from "../../../src/engine/storage/ports.ts";
+import type { QueueMessage } from "../../../src/engine/storage/queuePort.ts";
 
 /**
  * A run whose packs end nearly in the order in which they were sent, at a steady rate, and which takes no memory:

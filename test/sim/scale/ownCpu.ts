@@ -1,4 +1,4 @@
-import type { Storage } from "../../../src/storage/ports.ts";
+import type { Storage } from "../../../src/engine/storage/ports.ts";
 
 /** The CPU time of each loop of a leader while no send of it is under way. */
 export interface OwnCpu {

@@ -1,4 +1,4 @@
-import type { Clock, Random } from "../../../src/storage/ports.ts";
+import type { Clock, Random } from "../../../src/engine/storage/ports.ts";
 
 /**
  * How many instances of a function the platform runs. `warm`: always so many. Else it scales with the queue:

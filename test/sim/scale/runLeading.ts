@@ -1,9 +1,9 @@
-import { type CallCounts, noCalls, subtractCalls, totalCalls } from "../../../src/model/calls.ts";
-import { limits } from "../../../src/model/limits.ts";
-import { namesOf } from "../../../src/model/names.ts";
-import { shardSizeFor } from "../../../src/model/packs.ts";
-import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
-import type { Storage } from "../../../src/storage/ports.ts";
+import { type CallCounts, noCalls, subtractCalls, totalCalls } from "../../../src/engine/model/calls.ts";
+import { limits } from "../../../src/engine/model/limits.ts";
+import { namesOf } from "../../../src/engine/model/names.ts";
+import { shardSizeFor } from "../../../src/engine/model/packs.ts";
+import { memoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
+import type { Storage } from "../../../src/engine/storage/ports.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
 import { farService } from "./farService.ts";
 import { startLeader } from "./leader.ts";

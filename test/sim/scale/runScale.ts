@@ -1,9 +1,15 @@
-import { addCalls, type CallCounts, dollarsOf, subtractCalls, totalCalls } from "../../../src/model/calls.ts";
-import { limits as engineLimits } from "../../../src/model/limits.ts";
-import { type Names, namesOf } from "../../../src/model/names.ts";
-import { resultBlobs } from "../../../src/model/runBlobs.ts";
-import { memoryStorage } from "../../../src/storage/memory/memoryStorage.ts";
-import type { Storage } from "../../../src/storage/ports.ts";
+import {
+  addCalls,
+  type CallCounts,
+  dollarsOf,
+  subtractCalls,
+  totalCalls,
+} from "../../../src/engine/model/calls.ts";
+import { limits as engineLimits } from "../../../src/engine/model/limits.ts";
+import { type Names, namesOf } from "../../../src/engine/model/names.ts";
+import { resultBlobs } from "../../../src/engine/model/runBlobs.ts";
+import { memoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
+import type { Storage } from "../../../src/engine/storage/ports.ts";
 import { seededRandom, type VirtualWorld, virtualWorld } from "../../support/virtualClock.ts";
 import { callsOf, type FarStorage, farService, type Way } from "./farService.ts";
 import { hostedWorker } from "./hostedWorker.ts";

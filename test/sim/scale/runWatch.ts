@@ -1,4 +1,4 @@
-import type { Names } from "../../../src/model/names.ts";
+import type { Names } from "../../../src/engine/model/names.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
 import type { Call } from "./farService.ts";
 

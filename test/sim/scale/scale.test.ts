@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { totalCalls } from "../../../src/model/calls.ts";
+import { totalCalls } from "../../../src/engine/model/calls.ts";
 import { azureScaling } from "./platform.ts";
 import { runScale } from "./runScale.ts";
 

@@ -1,8 +1,8 @@
-import { encodeMarker } from "../../../src/model/marker.ts";
-import { encodeWake } from "../../../src/model/message.ts";
-import type { Names } from "../../../src/model/names.ts";
-import { specBlob } from "../../../src/model/runBlobs.ts";
-import type { Storage } from "../../../src/storage/ports.ts";
+import { encodeMarker } from "../../../src/engine/model/marker.ts";
+import { encodeWake } from "../../../src/engine/model/message.ts";
+import type { Names } from "../../../src/engine/model/names.ts";
+import { specBlob } from "../../../src/engine/model/runBlobs.ts";
+import type { Storage } from "../../../src/engine/storage/ports.ts";
 import { specOf } from "../../support/runFixtures.ts";
 
 export const runId = "r";

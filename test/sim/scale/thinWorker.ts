@@ -1,9 +1,9 @@
-import { makePollBackoff } from "../../../src/local/host/queueTrigger.ts";
-import type { WorkMessage } from "../../../src/model/message.ts";
-import type { ReceivedMessage } from "../../../src/storage/queuePort.ts";
-import { endAttempt } from "../../../src/worker/attempt/endAttempt.ts";
-import { computePack } from "../../../src/worker/compute.ts";
-import { handleWork } from "../../../src/worker/handleWork.ts";
+import type { WorkMessage } from "../../../src/engine/model/message.ts";
+import type { ReceivedMessage } from "../../../src/engine/storage/queuePort.ts";
+import { endAttempt } from "../../../src/engine/worker/attempt/endAttempt.ts";
+import { computePack } from "../../../src/engine/worker/compute.ts";
+import { handleWork } from "../../../src/engine/worker/handleWork.ts";
+import { makePollBackoff } from "../../../src/tools/local/host/queueTrigger.ts";
 import type { Instance } from "./platform.ts";
 import { type WorkerOptions, workerPorts } from "./workerPorts.ts";
 

@@ -1,8 +1,8 @@
-import { limits } from "../../../src/model/limits.ts";
-import type { Names } from "../../../src/model/names.ts";
-import type { Clock, Random, Storage } from "../../../src/storage/ports.ts";
-import type { WorkerPorts } from "../../../src/worker/ports.ts";
-import { processState } from "../../../src/worker/processState.ts";
+import { limits } from "../../../src/engine/model/limits.ts";
+import type { Names } from "../../../src/engine/model/names.ts";
+import type { Clock, Random, Storage } from "../../../src/engine/storage/ports.ts";
+import type { WorkerPorts } from "../../../src/engine/worker/ports.ts";
+import { processState } from "../../../src/engine/worker/processState.ts";
 import { signedProcess } from "../../support/signedProcess.ts";
 import { modelCode } from "./modelCode.ts";
 

@@ -9,8 +9,8 @@ import type {
   DuckDBType,
   DuckDBValue,
 } from "@duckdb/node-api";
-import { CalculationError, messageOf } from "../../../model/errors.ts";
-import { attemptTime } from "../../attempt.ts";
+import { attemptTime } from "../../../engine/calculation/attempt.ts";
+import { CalculationError, messageOf } from "../../../engine/model/errors.ts";
 import { toldOfRows, toldOfText } from "./toldErrors.ts";
 
 /**

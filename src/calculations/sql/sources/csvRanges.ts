@@ -1,6 +1,6 @@
 import { pMapIterable } from "p-map";
-import { CalculationError } from "../../../model/errors.ts";
-import type { FileFact, Files } from "../../files.ts";
+import type { FileFact, Files } from "../../../engine/calculation/files.ts";
+import { CalculationError } from "../../../engine/model/errors.ts";
 import { type CsvFile, carriageReturn, lineFeed, lookForBorder, piecesOf, quote } from "./lookForBorder.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 

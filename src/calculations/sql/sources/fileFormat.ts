@@ -1,4 +1,4 @@
-import { CalculationError } from "../../../model/errors.ts";
+import { CalculationError } from "../../../engine/model/errors.ts";
 
 /** What a file holds, and how it is compressed. Parquet is compressed within. */
 export interface FileFormat {

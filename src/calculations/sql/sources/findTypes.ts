@@ -1,6 +1,6 @@
 import { dsvFormat } from "d3-dsv";
-import { CalculationError, messageOf } from "../../../model/errors.ts";
-import type { FileFact, Files } from "../../files.ts";
+import type { FileFact, Files } from "../../../engine/calculation/files.ts";
+import { CalculationError, messageOf } from "../../../engine/model/errors.ts";
 import { type Session, textLiteral } from "../duck/session.ts";
 import { type FileKind, fileFormat } from "./fileFormat.ts";
 import { endingOf, fetchFile, fetchSample, newPath } from "./localFile.ts";

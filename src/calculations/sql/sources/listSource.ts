@@ -1,5 +1,5 @@
-import { CalculationError } from "../../../model/errors.ts";
-import type { FileFact, Files } from "../../files.ts";
+import type { FileFact, Files } from "../../../engine/calculation/files.ts";
+import { CalculationError } from "../../../engine/model/errors.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 /** A file of the source, with the values that its folders name, such as `{ year: "2024" }` for `year=2024/`. */

@@ -1,5 +1,5 @@
-import { CalculationError } from "../../../model/errors.ts";
-import type { FileFact, Files } from "../../files.ts";
+import type { FileFact, Files } from "../../../engine/calculation/files.ts";
+import { CalculationError } from "../../../engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import { lineAt } from "./csvRanges.ts";
 import { fileFormat } from "./fileFormat.ts";

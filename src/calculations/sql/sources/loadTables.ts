@@ -1,4 +1,4 @@
-import type { FileFact, Files } from "../../files.ts";
+import type { FileFact, Files } from "../../../engine/calculation/files.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import { fileFormat } from "./fileFormat.ts";
 import { endingOf, fetchFile, newPath } from "./localFile.ts";

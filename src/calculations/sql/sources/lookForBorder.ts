@@ -1,4 +1,4 @@
-import type { FileFact, Files } from "../../files.ts";
+import type { FileFact, Files } from "../../../engine/calculation/files.ts";
 
 import { sourceLimits } from "./sourceLimits.ts";
 

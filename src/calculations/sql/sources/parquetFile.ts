@@ -1,6 +1,6 @@
 import { truncate, writeFile } from "node:fs/promises";
-import { CalculationError } from "../../../model/errors.ts";
-import type { FileFact, Files } from "../../files.ts";
+import type { FileFact, Files } from "../../../engine/calculation/files.ts";
+import { CalculationError } from "../../../engine/model/errors.ts";
 import { type Session, textLiteral } from "../duck/session.ts";
 import { type ByteRange, fetchFile, fetchRanges } from "./localFile.ts";
 import { sourceLimits } from "./sourceLimits.ts";

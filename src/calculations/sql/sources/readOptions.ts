@@ -1,4 +1,4 @@
-import { CalculationError } from "../../../model/errors.ts";
+import { CalculationError } from "../../../engine/model/errors.ts";
 import { type Session, textLiteral } from "../duck/session.ts";
 
 /** Options of DuckDB's reader by name, each a literal of SQL. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { readFile, writeFile } from "node:fs/promises";
-import { CalculationError } from "../../../model/errors.ts";
-import { isRecord } from "../../../model/json.ts";
+import { CalculationError } from "../../../engine/model/errors.ts";
+import { isRecord } from "../../../engine/model/json.ts";
 import { type Session, textLiteral } from "../duck/session.ts";
 import type { FileKind } from "./fileFormat.ts";
 import type { LocalFile } from "./localFile.ts";

@@ -1,4 +1,4 @@
-import { InputError } from "../../../model/errors.ts";
+import { InputError } from "../../../engine/model/errors.ts";
 import { type Session, textLiteral, withSession } from "../duck/session.ts";
 
 /**

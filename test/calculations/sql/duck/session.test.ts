@@ -3,8 +3,8 @@ import { readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { withinAttempt } from "../../../../src/calculations/attempt.ts";
 import { type Session, textLiteral, withSession } from "../../../../src/calculations/sql/duck/session.ts";
+import { withinAttempt } from "../../../../src/engine/calculation/attempt.ts";
 
 const rows = (sql: string) => withSession((session) => session.rows(sql));
 const run = (sql: string) => withSession((session) => session.run(sql));

@@ -1,8 +1,8 @@
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runSerially } from "../../../../src/calculations/leasefold.ts";
-import { parseParams } from "../../../../src/calculations/params.ts";
 import { sql } from "../../../../src/calculations/sql.ts";
+import { parseParams } from "../../../../src/engine/calculation/params.ts";
 import { memoryFiles } from "../../../support/memoryFiles.ts";
 import { Tables } from "../tables.ts";
 

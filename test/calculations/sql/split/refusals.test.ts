@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readStatement, splitQuery } from "../../../../src/calculations/sql/split/splitQuery.ts";
-import { InputError } from "../../../../src/model/errors.ts";
+import { InputError } from "../../../../src/engine/model/errors.ts";
 import { fuzzRuns } from "../../../support/fuzzRuns.ts";
 
 const split = (query: string) => splitQuery(query, { tables: ["rates"] });

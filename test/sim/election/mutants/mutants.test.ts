@@ -68,5 +68,5 @@ test("a mutant whose text is gone from the code is an error", async () => {
   const file = "src/election/policy.ts";
   const gone = { file, find: "a condition that nobody wrote", replace: "" };
   await expect(code.build([gone])).rejects.toThrow("not once");
-  await expect(code.build([{ ...gone, file: "src/cli/main.ts" }])).rejects.toThrow("no part");
+  await expect(code.build([{ ...gone, file: "src/tools/cli/main.ts" }])).rejects.toThrow("no part");
 });

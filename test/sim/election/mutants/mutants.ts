@@ -17,8 +17,8 @@ const policy = "src/election/policy.ts";
 const acquire = "src/election/acquire/acquireLease.ts";
 const schedule = "src/election/acquire/acquireWhenFree.ts";
 const lead = "src/election/hold/leadTerm.ts";
-const twinLease = "src/storage/memory/memoryStorage.ts";
-const chain = "src/coordinator/perform/stateChain.ts";
+const twinLease = "src/engine/storage/memory/memoryStorage.ts";
+const chain = "src/engine/leader/perform/stateChain.ts";
 
 /**
  * Each condition that safety rests on, in the order in which a leader meets it. Jitter is left out: it keeps
@@ -252,7 +252,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "If-Match on the state",
     killedBy: "no older effect",
-    file: "src/storage/memory/memoryBlobs.ts",
+    file: "src/engine/storage/memory/memoryBlobs.ts",
     find: 'if (blob === undefined || blob.etag !== write.ifMatch) return { kind: "conflict" };',
     replace: 'if (blob === undefined) return { kind: "conflict" };',
   },

@@ -1,6 +1,6 @@
-import { limits } from "../../../../src/model/limits.ts";
-import type { Marker } from "../../../../src/model/marker.ts";
-import { isFinal, type State } from "../../../../src/model/state.ts";
+import { limits } from "../../../../src/engine/model/limits.ts";
+import type { Marker } from "../../../../src/engine/model/marker.ts";
+import { isFinal, type State } from "../../../../src/engine/model/state.ts";
 import type { Check, Handling, Scene } from "./judge.ts";
 import { parsed, placeOf } from "./ledger.ts";
 

@@ -1,7 +1,7 @@
-import { decodeBitmap, hasBit } from "../../../../src/model/bitmap.ts";
-import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../../../../src/model/packs.ts";
-import { reusedBits } from "../../../../src/model/reuse.ts";
-import type { State } from "../../../../src/model/state.ts";
+import { decodeBitmap, hasBit } from "../../../../src/engine/model/bitmap.ts";
+import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../../../../src/engine/model/packs.ts";
+import { reusedBits } from "../../../../src/engine/model/reuse.ts";
+import type { State } from "../../../../src/engine/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf, type RunRecord } from "./ledger.ts";
 

@@ -1,6 +1,6 @@
-import type { WorkMessage } from "../../../../src/model/message.ts";
-import type { BlobStore, BlobWrite, Storage } from "../../../../src/storage/ports.ts";
-import type { QueueStore } from "../../../../src/storage/queuePort.ts";
+import type { WorkMessage } from "../../../../src/engine/model/message.ts";
+import type { BlobStore, BlobWrite, Storage } from "../../../../src/engine/storage/ports.ts";
+import type { QueueStore } from "../../../../src/engine/storage/queuePort.ts";
 
 /** One thing that storage accepted. */
 export type Effect =

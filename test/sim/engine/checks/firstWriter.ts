@@ -1,5 +1,5 @@
-import { parseOutputFacts, planTag } from "../../../../src/model/output.ts";
-import { documentHash } from "../../../../src/model/storedSpec.ts";
+import { parseOutputFacts, planTag } from "../../../../src/engine/model/output.ts";
+import { documentHash } from "../../../../src/engine/model/storedSpec.ts";
 import type { Check, Scene } from "./judge.ts";
 import { codeOf, numberAtEnd, parsed, placeOf, type RunRecord, underPlan } from "./ledger.ts";
 

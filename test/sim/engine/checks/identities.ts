@@ -1,4 +1,4 @@
-import type { Manifest } from "../../../../src/model/run.ts";
+import type { Manifest } from "../../../../src/engine/model/run.ts";
 import { codesIn } from "../../../support/rangesCode.ts";
 import type { Check, Scene } from "./judge.ts";
 import { codeOf, parsed, placeOf, type RunRecord, underPlan } from "./ledger.ts";

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { WorkMessage } from "../../../../src/model/message.ts";
+import type { WorkMessage } from "../../../../src/engine/model/message.ts";
 import type { DoomedTask } from "../../../support/rangesCode.ts";
 import type { VirtualWorld } from "../../../support/virtualClock.ts";
 import type { Effect } from "./effects.ts";

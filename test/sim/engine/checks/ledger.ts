@@ -1,8 +1,8 @@
-import type { Marker } from "../../../../src/model/marker.ts";
-import type { WorkMessage } from "../../../../src/model/message.ts";
-import type { Failure, Manifest, Plan, Spec } from "../../../../src/model/run.ts";
-import { parseFailure } from "../../../../src/model/runBlobs.ts";
-import type { State } from "../../../../src/model/state.ts";
+import type { Marker } from "../../../../src/engine/model/marker.ts";
+import type { WorkMessage } from "../../../../src/engine/model/message.ts";
+import type { Failure, Manifest, Plan, Spec } from "../../../../src/engine/model/run.ts";
+import { parseFailure } from "../../../../src/engine/model/runBlobs.ts";
+import type { State } from "../../../../src/engine/model/state.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import type { RangesInput } from "../../../support/rangesCode.ts";
 import type { Effect, Written } from "./effects.ts";

@@ -1,4 +1,4 @@
-import { isFinal } from "../../../../src/model/state.ts";
+import { isFinal } from "../../../../src/engine/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { placeOf } from "./ledger.ts";
 

@@ -1,8 +1,8 @@
-import { limits } from "../../../../src/model/limits.ts";
-import { workOf } from "../../../../src/model/message.ts";
-import type { Failure } from "../../../../src/model/run.ts";
-import { parseFailure, workName } from "../../../../src/model/runBlobs.ts";
-import type { State } from "../../../../src/model/state.ts";
+import { limits } from "../../../../src/engine/model/limits.ts";
+import { workOf } from "../../../../src/engine/model/message.ts";
+import type { Failure } from "../../../../src/engine/model/run.ts";
+import { parseFailure, workName } from "../../../../src/engine/model/runBlobs.ts";
+import type { State } from "../../../../src/engine/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf, type RunRecord } from "./ledger.ts";
 

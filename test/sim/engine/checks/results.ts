@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { chunksOfPack, packsOf, type Range } from "../../../../src/model/packs.ts";
-import type { Manifest } from "../../../../src/model/run.ts";
+import { chunksOfPack, packsOf, type Range } from "../../../../src/engine/model/packs.ts";
+import type { Manifest } from "../../../../src/engine/model/run.ts";
 import { leafOf, treeShape } from "../../../support/rangesCode.ts";
 import type { Check, Scene } from "./judge.ts";
 import { inputsOf, parsed, placeOf, type RunRecord } from "./ledger.ts";

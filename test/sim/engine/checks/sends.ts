@@ -1,7 +1,7 @@
-import { limits } from "../../../../src/model/limits.ts";
-import type { WorkMessage } from "../../../../src/model/message.ts";
-import { workName } from "../../../../src/model/runBlobs.ts";
-import { isFinal, type State } from "../../../../src/model/state.ts";
+import { limits } from "../../../../src/engine/model/limits.ts";
+import type { WorkMessage } from "../../../../src/engine/model/message.ts";
+import { workName } from "../../../../src/engine/model/runBlobs.ts";
+import { isFinal, type State } from "../../../../src/engine/model/state.ts";
 import { outcomes } from "./counts.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf } from "./ledger.ts";

@@ -1,5 +1,5 @@
-import { canonicalJson } from "../../../../src/model/decode.ts";
-import { isFinal, phaseMoves, type State } from "../../../../src/model/state.ts";
+import { canonicalJson } from "../../../../src/engine/model/decode.ts";
+import { isFinal, phaseMoves, type State } from "../../../../src/engine/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf } from "./ledger.ts";
 

@@ -1,5 +1,5 @@
-import { shardsOf } from "../../../../src/model/packs.ts";
-import type { State } from "../../../../src/model/state.ts";
+import { shardsOf } from "../../../../src/engine/model/packs.ts";
+import type { State } from "../../../../src/engine/model/state.ts";
 import { outcomes } from "./counts.ts";
 import type { Effect } from "./effects.ts";
 import type { Check, Scene } from "./judge.ts";

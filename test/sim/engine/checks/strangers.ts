@@ -1,4 +1,4 @@
-import { limits } from "../../../../src/model/limits.ts";
+import { limits } from "../../../../src/engine/model/limits.ts";
 import type { Check, Scene } from "./judge.ts";
 import { placeOf } from "./ledger.ts";
 

@@ -9,7 +9,7 @@ const mixed = "a retry that mixes computes only what is missing, and its manifes
 const foreign = "a partial of other code counts as missing, and one of the right code takes its place";
 
 const leaderTakesAny = edit(
-  "coordinator/decide/track.ts",
+  "leader/decide/track.ts",
   "contentType);\n      if (!belongsTo(state, facts)) continue;",
   "contentType);",
 );
@@ -82,30 +82,30 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 7,
     killedBy: "every run ends",
     cases: [nobody],
-    edits: edit("coordinator/decide/refused.ts", "refused === undefined ||", "refused !== undefined ||"),
+    edits: edit("leader/decide/refused.ts", "refused === undefined ||", "refused !== undefined ||"),
   },
   {
     without: "what was waited for by the leader before",
     rule: 7,
     killedBy: "every run ends",
     cases: [nobody],
-    edits: edit("coordinator/decide/refused.ts", "before.otherCode?.sinceMs ?? at.nowMs", "at.nowMs"),
+    edits: edit("leader/decide/refused.ts", "before.otherCode?.sinceMs ?? at.nowMs", "at.nowMs"),
   },
   {
     without: "patience with a run that waits for its code",
     rule: 7,
     killedBy: "fails only for a reason",
     cases: [nobody],
-    edits: edit("coordinator/decide/refused.ts", "limits.identityWaitMs + at.limitMs", "60_000"),
+    edits: edit("leader/decide/refused.ts", "limits.identityWaitMs + at.limitMs", "60_000"),
   },
   {
     without: "outcomes that take back that a run waits",
     rule: 7,
     killedBy: "the scenario's own end",
     cases: ["one instance with the right code is enough beside others with other code"],
-    edits: edit("coordinator/decide/refused.ts", "!== ended) {\n    forget(draft);", "!== ended) {").concat(
+    edits: edit("leader/decide/refused.ts", "!== ended) {\n    forget(draft);", "!== ended) {").concat(
       edit(
-        "coordinator/decide/refused.ts",
+        "leader/decide/refused.ts",
         "const advances = quietMs < usualMs(state) || isAtWork(notes, at.nowMs);",
         "const advances = quietMs < 0;",
       ),
@@ -134,7 +134,7 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [complete],
-    edits: edit("coordinator/decide/messages.ts", "...{ origin, spec, plan }", "...{ spec, plan }"),
+    edits: edit("leader/decide/messages.ts", "...{ origin, spec, plan }", "...{ spec, plan }"),
   },
   {
     without: "the word of a manifest that it is mixed",

@@ -1,6 +1,6 @@
 import { edit, type Mutant } from "./mutant.ts";
 
-const judge = "coordinator/decide/inFlight.ts";
+const judge = "leader/decide/inFlight.ts";
 const signs = "worker/signs.ts";
 const kills = "a pack that ends its process, under a limit of 300 s";
 const onceOnly = "what throws in full swing, and what is combined, is sent once";
@@ -65,7 +65,7 @@ export const inFlightRules: readonly Mutant[] = [
     killedBy: "messages do not pile up",
     cases: ["nobody works for two hours"],
     edits: edit(
-      "coordinator/decide/taken.ts",
+      "leader/decide/taken.ts",
       "const shown = packs.firstPack.get(turnKey(state));",
       "const shown = packs.firstPack.size < 0 ? packs.firstPack.get(turnKey(state)) : undefined;",
     ).concat(edit(judge, "if (waits) return there();", "if (waits && sends.sends < 0) return there();")),
@@ -121,7 +121,7 @@ export const inFlightRules: readonly Mutant[] = [
     rule: 18,
     killedBy: "every run ends in time",
     cases: ["more threads than the first window has packs for"],
-    edits: edit("coordinator/decide/fanOut.ts", "const few = notes.drained ||", "const few ="),
+    edits: edit("leader/decide/fanOut.ts", "const few = notes.drained ||", "const few ="),
   },
   {
     without: "an end of running work that nobody wants",

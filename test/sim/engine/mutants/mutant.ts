@@ -14,7 +14,7 @@ export interface Mutant {
   readonly edits: readonly Mutation[];
 }
 
-/** One change of one file. */
+/** One change of one file of the engine. */
 export const edit = (file: string, find: string, replace: string): readonly Mutation[] => [
-  { file: `src/${file}`, find, replace },
+  { file: `src/engine/${file}`, find, replace },
 ];

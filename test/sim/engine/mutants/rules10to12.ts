@@ -12,7 +12,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
-      "coordinator/perform/close.ts",
+      "leader/perform/close.ts",
       "manifest?.complete === true && state",
       "manifest !== undefined && state",
     ).concat(edit("worker/handleWork.ts", "if (made?.value.complete !== true)", "if (made === undefined)")),
@@ -23,7 +23,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "lists show what has ended",
     cases: [life],
     edits: edit(
-      "coordinator/deletion/deleteRun.ts",
+      "leader/deletion/deleteRun.ts",
       "await blobs.remove(runs, closedBlob",
       "void (runs, closedBlob",
     ),
@@ -33,8 +33,8 @@ export const rules10to12: readonly Mutant[] = [
     rule: 10,
     killedBy: "deleted only what is worthless",
     cases: [specLost],
-    edits: edit("coordinator/advance.ts", 'if (state.kind === "found" ||', 'if (id === "" ||').concat(
-      edit("coordinator/advance.ts", "(await hasManifest(term, id, uid))", "hasManifest === undefined"),
+    edits: edit("leader/advance.ts", 'if (state.kind === "found" ||', 'if (id === "" ||').concat(
+      edit("leader/advance.ts", "(await hasManifest(term, id, uid))", "hasManifest === undefined"),
     ),
   },
   {
@@ -61,7 +61,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
-      "coordinator/deletion/deleteRun.ts",
+      "leader/deletion/deleteRun.ts",
       "(await deleteUnder(term, names.runs, runBlobs(id, uid).root, pages)) &&",
       "names.runs !== '' &&",
     ),
@@ -72,7 +72,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
-      "coordinator/deletion/deleteRun.ts",
+      "leader/deletion/deleteRun.ts",
       '|| !(await deleteSpec(term, id, uid))) return "more";',
       ') return "more";',
     ),
@@ -83,7 +83,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: ["the marker of an expiry arrives after a retry has ended, and deletes nothing"],
     edits: edit(
-      "coordinator/deletion/deleteRun.ts",
+      "leader/deletion/deleteRun.ts",
       '{ ifMatch: judged ?? "", signal: leader.lost }',
       "{ signal: leader.lost }",
     ),
@@ -115,7 +115,7 @@ export const rules10to12: readonly Mutant[] = [
     rule: 11,
     killedBy: "recorded what was sent",
     cases: ["pause and resume between two listings"],
-    edits: edit("coordinator/decide/command.ts", "beginTurn(state);", "void beginTurn;"),
+    edits: edit("leader/decide/command.ts", "beginTurn(state);", "void beginTurn;"),
   },
   {
     without: "the worker's look at a pause",
@@ -182,7 +182,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["an old leader gives way to a newer one"],
     edits: edit(
-      "coordinator/perform/runErrors.ts",
+      "leader/perform/runErrors.ts",
       "if (!term.newer.gaveWay) throw",
       "if (listed.nowMs < 0) throw",
     ),

@@ -11,7 +11,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 15,
     killedBy: "every run ends in time",
     cases: [hangs],
-    edits: edit("coordinator/decide/failures.ts", "max: limits.overtimeSendsMax }", "max: 8 }"),
+    edits: edit("leader/decide/failures.ts", "max: limits.overtimeSendsMax }", "max: 8 }"),
   },
   {
     without: "a record for a message that is delivered again (it is computed again)",
@@ -25,7 +25,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 16,
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
-    edits: edit("coordinator/decide/failures.ts", "max: limits.diedSendsMax,", "max: 8,"),
+    edits: edit("leader/decide/failures.ts", "max: limits.diedSendsMax,", "max: 8,"),
   },
   {
     without: "a sealed shard that stays as it is",
@@ -33,7 +33,7 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "a sealed shard never changes",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "coordinator/decide/combine.ts",
+      "leader/decide/combine.ts",
       "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard);",
       "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard);\n    if (shard > 0) for (const one of Object.values(state.sealed)) one.members ??= open.done;",
     ),
@@ -43,7 +43,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 20,
     killedBy: "the state stays small",
     cases: { seedsFrom: 1 },
-    edits: edit("coordinator/decide/track.ts", "delete state.again[index];", ""),
+    edits: edit("leader/decide/track.ts", "delete state.again[index];", ""),
   },
   {
     without: "turns of attempts whose work ended processes before",
@@ -65,7 +65,7 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "every run ends in time",
     cases: ["a leader is killed every eight seconds, and a worker with its pack"],
     edits: edit(
-      "coordinator/advance.ts",
+      "leader/advance.ts",
       "working: state, listed",
       "working: { ...state, taken: state.taken.map((one) => ({ ...one, atMs: nowMs })) }, listed",
     ),
@@ -75,7 +75,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 22,
     killedBy: "the result is the fold of what the manifest says",
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
-    edits: edit("coordinator/decide/command.ts", "fresh.recount = true;", "void fresh;"),
+    edits: edit("leader/decide/command.ts", "fresh.recount = true;", "void fresh;"),
   },
   {
     without: "taking note of a plan before a command that ends the run",
@@ -83,7 +83,7 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
     edits: edit(
-      "coordinator/decide/decide.ts",
+      "leader/decide/decide.ts",
       "  const planned = trackPlan(draft, seen);\n",
       "  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n  const planned = trackPlan(draft, seen);\n",
     ),
@@ -93,14 +93,14 @@ export const rules14to25: readonly Mutant[] = [
     rule: 20,
     killedBy: "recorded what was sent",
     cases: ["a retry of a run with few gaps, far apart"],
-    edits: edit("coordinator/perform/perform.ts", "({ pack }) => pack >= beyond)", "({ pack }) => pack < 0)"),
+    edits: edit("leader/perform/perform.ts", "({ pack }) => pack >= beyond)", "({ pack }) => pack < 0)"),
   },
   {
     without: "counting what is there where the state was lost",
     rule: 22,
     killedBy: "the result is the fold of what the manifest says",
     cases: ["a state that was deleted by hand before a cancel that keeps what is done"],
-    edits: edit("coordinator/decide/track.ts", "if (planMs >= state.createdMs)", "if (planMs >= 0)"),
+    edits: edit("leader/decide/track.ts", "if (planMs >= state.createdMs)", "if (planMs >= 0)"),
   },
   {
     without: "terms from before a state was lost",
@@ -115,7 +115,7 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "what has nothing to do costs nothing",
     cases: ["a paused run rests, and a resume wakes it"],
     edits: edit(
-      "coordinator/decide/command.ts",
+      "leader/decide/command.ts",
       'if (marker.want !== "paused" ||',
       'if (nowMs > 0 || marker.want !== "paused" ||',
     ),
@@ -125,7 +125,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 24,
     killedBy: "the scenario's own end",
     cases: ["a paused run rests until its deadline, which is kept within a tick"],
-    edits: edit("coordinator/advance.ts", "rests: marker.command, until }", "rests: marker.command }"),
+    edits: edit("leader/advance.ts", "rests: marker.command, until }", "rests: marker.command }"),
   },
   {
     without: "leaving newer markers and those without a uid alone",
@@ -136,7 +136,7 @@ export const rules14to25: readonly Mutant[] = [
       "a marker without a uid costs nothing and is told of once",
     ],
     edits: edit(
-      "coordinator/poll/markers.ts",
+      "leader/poll/markers.ts",
       "if (error instanceof NewerVersionError) return",
       'if (nowMs > 0) return "to-lead"; if (error instanceof NewerVersionError) return',
     ),
@@ -146,7 +146,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 25,
     killedBy: "what has nothing to do costs nothing",
     cases: ["an operator leases the state of a run and never lets go"],
-    edits: edit("coordinator/term.ts", "localMs < known.untilMs", "localMs < 0"),
+    edits: edit("leader/term.ts", "localMs < known.untilMs", "localMs < 0"),
   },
   {
     without: "sharing out the packs of a message that take longer than those before",

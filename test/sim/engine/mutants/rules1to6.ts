@@ -1,6 +1,6 @@
 import { edit, type Mutant } from "./mutant.ts";
 
-const chain = "coordinator/perform/stateChain.ts";
+const chain = "leader/perform/stateChain.ts";
 const blobs = "storage/memory/memoryBlobs.ts";
 
 /** Writing: who is first, whose the state is, what an unknown reply means, and in which order. */
@@ -96,7 +96,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "recorded what was sent",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "coordinator/perform/perform.ts",
+      "leader/perform/perform.ts",
       "await sendPacks(term, draft);",
       "void term.clock.sleep(200).then(() => sendPacks(term, draft)).catch(() => {});",
     ),
@@ -107,7 +107,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "sent what was recorded",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "coordinator/perform/perform.ts",
+      "leader/perform/perform.ts",
       "  assertLegalMove(before, next);\n",
       "  await sendTasks(run, next);\n  assertLegalMove(before, next);\n",
     ),
@@ -118,7 +118,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "every run ends",
     cases: ["a leader dies with each kind of task recorded and not sent"],
     edits: edit(
-      "coordinator/decide/inFlight.ts",
+      "leader/decide/inFlight.ts",
       "if (unsent.has(name)) continue;",
       "if (unsent.has(name) || notes.doubtful.has(taskKey(state, name))) continue;",
     ),
@@ -129,7 +129,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "a member set is fixed",
     cases: ["a combiner of a shard with gaps sleeps, and another folds the same members"],
     edits: edit(
-      "coordinator/decide/messages.ts",
+      "leader/decide/messages.ts",
       "level === 1 ? state.sealed[index]?.members : undefined;",
       "level === 1 && sends === 1 ? state.sealed[index]?.members : undefined;",
     ),
@@ -140,7 +140,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
-      "coordinator/decide/messages.ts",
+      "leader/decide/messages.ts",
       "level === 1 ? state.sealed[index]?.members : undefined;",
       "level === 0 ? state.sealed[index]?.members : undefined;",
     ),
@@ -161,7 +161,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 5,
     killedBy: "the scenario's own end",
     cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
-    edits: edit("coordinator/decide/track.ts", "clearBit(failed, index - packs.from);", ""),
+    edits: edit("leader/decide/track.ts", "clearBit(failed, index - packs.from);", ""),
   },
   {
     without: "the generation in a node's name",
@@ -186,7 +186,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "a retry computes what has no partial",
     cases: ["a partial arrives between the end of a run and its retry"],
     edits: edit(
-      "coordinator/decide/restart.ts",
+      "leader/decide/restart.ts",
       "for (const open of Object.values(state.open)) open.recount = true;",
       "",
     ),
@@ -197,7 +197,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "a retry computes what has no partial",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
-      "coordinator/decide/fanOut.ts",
+      "leader/decide/fanOut.ts",
       'if (outcome(pack) !== "open") continue;',
       'if (outcome(pack) === "failed") continue;',
     ),
@@ -207,6 +207,6 @@ export const rules1to6: readonly Mutant[] = [
     rule: 6,
     killedBy: "fails only for a reason",
     cases: ["a retry that fails again keeps what it computed, and the third generation completes"],
-    edits: edit("coordinator/decide/restart.ts", "if (indexesOf(children).every(isKept))", "if (level > 0)"),
+    edits: edit("leader/decide/restart.ts", "if (indexesOf(children).every(isKept))", "if (level > 0)"),
   },
 ];

@@ -9,21 +9,21 @@ export const rules7to9: readonly Mutant[] = [
     rule: 9,
     killedBy: "lists show what has ended",
     cases: [life],
-    edits: edit("coordinator/perform/close.ts", "enlist(term, ended),", "undefined,"),
+    edits: edit("leader/perform/close.ts", "enlist(term, ended),", "undefined,"),
   },
   {
     without: "the summary before the marker goes",
     rule: 9,
     killedBy: "lists show what has ended",
     cases: [life],
-    edits: edit("coordinator/perform/close.ts", "await Promise.all([", "void Promise.all(["),
+    edits: edit("leader/perform/close.ts", "await Promise.all([", "void Promise.all(["),
   },
   {
     without: "the summary of a later generation",
     rule: 9,
     killedBy: "lists show what has ended",
     cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
-    edits: edit("coordinator/perform/close.ts", "known.generation >= generation", "known.generation > 0"),
+    edits: edit("leader/perform/close.ts", "known.generation >= generation", "known.generation > 0"),
   },
   {
     without: "holding the manifest against the tally",
@@ -31,7 +31,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["a forged finish with other members ends in a failure and not in a result"],
     edits: edit(
-      "coordinator/perform/close.ts",
+      "leader/perform/close.ts",
       "found === undefined ? undefined : differenceFrom(state, found)",
       "found === undefined || found.chunks > 0 ? undefined : differenceFrom(state, found)",
     ),
@@ -41,7 +41,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 9,
     killedBy: "the scenario's own end",
     cases: ["a forged combine with other members ends in a failure, and a retry folds all of them"],
-    edits: edit("coordinator/decide/restart.ts", "if (trusted && sealed.node", "if (sealed.node"),
+    edits: edit("leader/decide/restart.ts", "if (trusted && sealed.node", "if (sealed.node"),
   },
   {
     without: "waiting for every send to end (one that failed is enough)",
@@ -49,7 +49,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["a record of one send says nothing of another that still works"],
     edits: edit(
-      "coordinator/decide/failures.ts",
+      "leader/decide/failures.ts",
       'if (!ended.has(send)) return { kind: "wait" };',
       'if (!ended.has(send)) return { kind: "fail", why: "" };',
     ),
@@ -59,7 +59,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 7,
     killedBy: "fails only for a reason",
     cases: ["a compute message burnt into poison unrun is replaced"],
-    edits: edit("coordinator/decide/failures.ts", "max: limits.poisonedSendsMax,", "max: 1,"),
+    edits: edit("leader/decide/failures.ts", "max: limits.poisonedSendsMax,", "max: 1,"),
   },
   {
     without: "the poison handler's record",
@@ -89,7 +89,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["cancel against finishing: after the leader's list, before its record"],
     edits: edit(
-      "coordinator/advance.ts",
+      "leader/advance.ts",
       "if (finishing && !(await markerStands(run))) {",
       "if (finishing && listed.nowMs < 0) {",
     ),
@@ -100,7 +100,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: ["a retry is asked for right before the marker of the ended run is removed"],
     edits: edit(
-      "coordinator/perform/close.ts",
+      "leader/perform/close.ts",
       "await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, ",
       "await storage.blobs.remove(names.active, listed.id, { ",
     ),
@@ -111,7 +111,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "nothing unexpected",
     cases: ["cancel against finishing: at every moment around the record"],
     edits: edit(
-      "coordinator/decide/command.ts",
+      "leader/decide/command.ts",
       'const tooLate = state.phase === "finishing"',
       'const tooLate = state.phase === "planning"',
     ),
@@ -121,7 +121,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 8,
     killedBy: "commands are answered",
     cases: ["a lowered cap holds within two loops, and a run of cap one goes on one by one"],
-    edits: edit("coordinator/decide/command.ts", "state.cap = marker.cap;", ""),
+    edits: edit("leader/decide/command.ts", "state.cap = marker.cap;", ""),
   },
   {
     without: "the marker's cap",
@@ -129,7 +129,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the cap is kept",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "coordinator/decide/fanOut.ts",
+      "leader/decide/fanOut.ts",
       "Math.min(notes.window, state.cap)",
       "Math.max(notes.window, state.cap)",
     ),
@@ -139,7 +139,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 9,
     killedBy: "the scenario's own end",
     cases: ["a manifest written by a finisher that was given up"],
-    edits: edit("coordinator/perform/close.ts", "polled ?? (await manifestOrNone(term, before))", "polled"),
+    edits: edit("leader/perform/close.ts", "polled ?? (await manifestOrNone(term, before))", "polled"),
   },
   {
     without: "the final state before the marker goes",
@@ -147,7 +147,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
-      "coordinator/perform/close.ts",
+      "leader/perform/close.ts",
       "const outcome = await chain.write(next);",
       "await term.storage.blobs.remove(term.names.active, listed.id, { ifMatch: listed.etag });\n  const outcome = await chain.write(next);",
     ),

@@ -1,4 +1,4 @@
-import { leaderBlob } from "../../../../src/model/names.ts";
+import { leaderBlob } from "../../../../src/engine/model/names.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import { clearQueue } from "../hostile.ts";
 import { deleteByHand, putSpecBack } from "../losses.ts";

@@ -1,8 +1,8 @@
-import { command } from "../../../../src/client/commands/command.ts";
-import type { Change } from "../../../../src/client/commands/decideCommand.ts";
-import { InputError } from "../../../../src/model/errors.ts";
-import { refusedText } from "../../../../src/model/identity.ts";
-import { runBlobs } from "../../../../src/model/runBlobs.ts";
+import { command } from "../../../../src/engine/client/commands/command.ts";
+import type { Change } from "../../../../src/engine/client/commands/decideCommand.ts";
+import { InputError } from "../../../../src/engine/model/errors.ts";
+import { refusedText } from "../../../../src/engine/model/identity.ts";
+import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames } from "../../../support/engineWorld.ts";
 import { play, type Script } from "../script.ts";
 import { deepTree } from "../stage.ts";

@@ -1,4 +1,4 @@
-import { runBlobs } from "../../../../src/model/runBlobs.ts";
+import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { Fate, Weather } from "../../../support/network.ts";

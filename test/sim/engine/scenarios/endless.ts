@@ -1,5 +1,5 @@
-import { workOf } from "../../../../src/model/message.ts";
-import { isFinal } from "../../../../src/model/state.ts";
+import { workOf } from "../../../../src/engine/model/message.ts";
+import { isFinal } from "../../../../src/engine/model/state.ts";
 import type { Role } from "../../../support/engineInstance.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { DoomedTask } from "../../../support/rangesCode.ts";

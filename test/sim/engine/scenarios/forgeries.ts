@@ -1,6 +1,6 @@
-import { findManifest } from "../../../../src/client/result.ts";
-import { emptyBitmap, encodeBitmap, setBit } from "../../../../src/model/bitmap.ts";
-import { encodeMessage, type MessageOf } from "../../../../src/model/message.ts";
+import { findManifest } from "../../../../src/engine/client/result.ts";
+import { emptyBitmap, encodeBitmap, setBit } from "../../../../src/engine/model/bitmap.ts";
+import { encodeMessage, type MessageOf } from "../../../../src/engine/model/message.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";

@@ -1,8 +1,8 @@
-import { verify } from "../../../../src/client/questions/verify.ts";
-import { readSpec } from "../../../../src/client/runDocuments.ts";
-import { status } from "../../../../src/client/status.ts";
-import { LeasefoldError } from "../../../../src/model/errors.ts";
-import { runBlobs, specBlob } from "../../../../src/model/runBlobs.ts";
+import { verify } from "../../../../src/engine/client/questions/verify.ts";
+import { readSpec } from "../../../../src/engine/client/runDocuments.ts";
+import { status } from "../../../../src/engine/client/status.ts";
+import { LeasefoldError } from "../../../../src/engine/model/errors.ts";
+import { runBlobs, specBlob } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";

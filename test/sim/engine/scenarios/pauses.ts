@@ -1,4 +1,4 @@
-import { limits } from "../../../../src/model/limits.ts";
+import { limits } from "../../../../src/engine/model/limits.ts";
 import { leaderOnly, play, workerOnly } from "../script.ts";
 import type { Scenario } from "./scenarios.ts";
 

@@ -1,6 +1,6 @@
-import { submit } from "../../../../src/client/submit.ts";
-import { StorageError } from "../../../../src/model/errors.ts";
-import { runBlobs } from "../../../../src/model/runBlobs.ts";
+import { submit } from "../../../../src/engine/client/submit.ts";
+import { StorageError } from "../../../../src/engine/model/errors.ts";
+import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames as names, requestOf } from "../../../support/engineWorld.ts";
 import { newerVersion } from "../newerVersion.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";

@@ -1,4 +1,4 @@
-import { command } from "../../../../src/client/commands/command.ts";
+import { command } from "../../../../src/engine/client/commands/command.ts";
 import { play, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";

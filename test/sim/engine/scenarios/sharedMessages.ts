@@ -1,5 +1,5 @@
-import { workOf } from "../../../../src/model/message.ts";
-import { workName } from "../../../../src/model/runBlobs.ts";
+import { workOf } from "../../../../src/engine/model/message.ts";
+import { workName } from "../../../../src/engine/model/runBlobs.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { Weather } from "../../../support/network.ts";
 import type { DoomedTask } from "../../../support/rangesCode.ts";

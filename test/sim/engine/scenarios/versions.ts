@@ -1,4 +1,4 @@
-import { submit } from "../../../../src/client/submit.ts";
+import { submit } from "../../../../src/engine/client/submit.ts";
 import { requestOf } from "../../../support/engineWorld.ts";
 import { newerVersion } from "../newerVersion.ts";
 import { leaderOnly, play, workerOnly } from "../script.ts";

@@ -1,5 +1,5 @@
-import { leaderBlob, poisonOf } from "../../../../src/model/names.ts";
-import { runBlobs } from "../../../../src/model/runBlobs.ts";
+import { leaderBlob, poisonOf } from "../../../../src/engine/model/names.ts";
+import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { Fate, Weather } from "../../../support/network.ts";

@@ -1,0 +1,131 @@
+import { BlobServiceClient, type StoragePipelineOptions, StorageRetryPolicyType } from "@azure/storage-blob";
+import { QueueServiceClient } from "@azure/storage-queue";
+import { ConfigError, messageOf, StorageError } from "../engine/model/errors.ts";
+import { callMeter } from "../engine/storage/calls.ts";
+import { plainNames } from "../engine/storage/plainNames.ts";
+import type { Storage } from "../engine/storage/ports.ts";
+import type { ServiceFacts } from "../engine/storage/queuePort.ts";
+import { azureBlobs } from "./azureBlobs.ts";
+import { azureCalls } from "./azureCalls.ts";
+import { azureLease } from "./azureLease.ts";
+import { azureQueues } from "./azureQueues.ts";
+import { blobBillingClass, countingHttpClient } from "./countingClient.ts";
+
+/** A credential of `@azure/identity`, by its shape: the public types then need no package of Azure. */
+interface TokenCredential {
+  getToken(
+    scopes: string | string[],
+    options?: object,
+  ): Promise<{ readonly token: string; readonly expiresOnTimestamp: number } | null>;
+}
+
+/** The storage account and the identity. `UseDevelopmentStorage=true` is a connection string like any other. */
+export type StorageConnection =
+  | { readonly connectionString: string }
+  | {
+      readonly blobServiceUri: string;
+      readonly queueServiceUri: string;
+      readonly credential: TokenCredential;
+    };
+
+/** Connects the ports to an account. No call is made yet; a connection that cannot be read is a ConfigError. */
+export function connectStorage(connection: StorageConnection): Storage {
+  const meter = callMeter();
+  const blobClient = countingHttpClient(meter, blobBillingClass);
+  const queueClient = countingHttpClient(meter, () => "queue");
+  try {
+    if ("credential" in connection) checkHttps(connection.blobServiceUri, connection.queueServiceUri);
+    const blobs = blobService(connection, { httpClient: blobClient, retryOptions: retry });
+    const leases = blobService(connection, { httpClient: blobClient, retryOptions: neverRetry });
+    const queues = queueService(connection, { httpClient: queueClient, retryOptions: retry });
+    return {
+      blobs: plainNames(azureBlobs(blobs)),
+      queues: azureQueues(queues),
+      lease: (container, blob) => azureLease(leases, container, blob),
+      meter,
+      about: { facts: () => azureFacts(blobs), versioned: (...blob) => azureVersioned(blobs, ...blob) },
+    };
+  } catch (error) {
+    // Without the SDK's error as a cause: it adds nothing but a stack, and what it says may hold the key.
+    throw new ConfigError("storage-connection", whyUnusable(connection, error));
+  }
+}
+
+function whyUnusable(connection: StorageConnection, error: unknown): string {
+  if ("credential" in connection) return `the data storage connection is not usable: ${messageOf(error)}`;
+  const what = connection.connectionString.trim() === "" ? "is empty" : "cannot be read";
+  return (
+    `the connection string of the storage ${what}: it has the parts DefaultEndpointsProtocol, AccountName and AccountKey, ` +
+    "or BlobEndpoint, QueueEndpoint and SharedAccessSignature, or is UseDevelopmentStorage=true"
+  );
+}
+
+/** The SDK does not wait before the second attempt, then 0.4 s and 1.2 s. */
+const retry = {
+  maxTries: 4,
+  retryPolicyType: StorageRetryPolicyType.EXPONENTIAL,
+  retryDelayInMs: 400,
+  maxRetryDelayInMs: 4000,
+};
+
+/** The election retries lease calls by its own policy. */
+const neverRetry = { maxTries: 1 };
+
+/** The SDK checks this only at the first call, where it would look like a bug. */
+function checkHttps(...uris: readonly string[]): void {
+  for (const uri of uris) {
+    if (new URL(uri).protocol !== "https:") throw new Error(`an identity needs https, not ${uri}`);
+  }
+}
+
+/** The part of their options that both SDKs share. */
+type PipelineOptions = Pick<StoragePipelineOptions, "httpClient" | "retryOptions">;
+
+const blobService = (connection: StorageConnection, options: PipelineOptions): BlobServiceClient =>
+  "connectionString" in connection
+    ? BlobServiceClient.fromConnectionString(connection.connectionString, options)
+    : new BlobServiceClient(connection.blobServiceUri, connection.credential, options);
+
+const queueService = (connection: StorageConnection, options: PipelineOptions): QueueServiceClient =>
+  "connectionString" in connection
+    ? QueueServiceClient.fromConnectionString(connection.connectionString, options)
+    : new QueueServiceClient(connection.queueServiceUri, connection.credential, options);
+
+const call = azureCalls("blob");
+
+/** Facts about the service and the account, as far as the identity may read them. */
+async function azureFacts(service: BlobServiceClient): Promise<ServiceFacts> {
+  try {
+    const answer = await call("Get Blob Service Properties", undefined, (abortSignal) =>
+      service.getProperties({ abortSignal }),
+    );
+    const { enabled = false, days = 0 } = answer.deleteRetentionPolicy ?? {};
+    const { headers } = answer._response;
+    return {
+      dateMs: Date.parse(headers.get("date") ?? ""),
+      server: headers.get("server") ?? "",
+      softDeleteDays: enabled ? days : 0,
+    };
+  } catch (error) {
+    if (error instanceof StorageError && error.kind === "denied") return { server: "" };
+    throw error;
+  }
+}
+
+/** Whether the account keeps versions of blobs, which only the answer for an existing blob shows. */
+async function azureVersioned(
+  service: BlobServiceClient,
+  container: string,
+  name: string,
+): Promise<boolean | undefined> {
+  try {
+    const blob = service.getContainerClient(container).getBlobClient(name);
+    const answer = await call(`Get Blob Properties ${container}/${name}`, undefined, (abortSignal) =>
+      blob.getProperties({ abortSignal }),
+    );
+    return answer.versionId !== undefined;
+  } catch (error) {
+    if (error instanceof StorageError && error.kind !== "busy") return undefined;
+    throw error;
+  }
+}

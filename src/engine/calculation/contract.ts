@@ -1,0 +1,147 @@
+import type { ZodType } from "zod";
+import type { Files } from "./files.ts";
+
+/**
+ * A calculation: how one big piece of work is cut into chunks and how their partials become one result.
+ *
+ * Not promised: that `compute` runs once per chunk. A chunk may be computed several times, on several machines
+ * at once; exactly one of its partials is folded. So `compute` must not rely on side effects.
+ *
+ * `plan`, `compute`, `merge` and `finish` run in worker threads, never on the event loop that renews the lease. The
+ * environment of a thread has no secrets and no settings of the app, but a thread is no sandbox: a calculation is
+ * trusted as the app itself is.
+ */
+export interface Calculation<Params, Input, Part> {
+  /** Lower-case letters, digits and dashes; what `leasefold submit <name>` takes. */
+  readonly name: string;
+  /**
+   * Identifies this code: 1 to 40 letters, digits, `.`, `_`, `+` and `-`. Partials of two versions are never folded
+   * together, so change it if a result may change. Without it, every change of the file and its imports counts.
+   */
+  readonly version?: string;
+  /**
+   * True where `compute` uses nothing of its chunk but `input`, `params`, and files that the input names with their ETags. Its
+   * partial is then right at any index, so `submit --reuse` finds it where files were added or removed before it.
+   */
+  readonly byInput?: boolean;
+  /** One line for `leasefold calculations`. */
+  readonly summary: string;
+  /** Schema of the parameters, with defaults and descriptions: its help text is made from them. */
+  readonly params: ZodType<Params>;
+  /**
+   * The chunks of the run: a count of at most 10^7, or a list or stream of that many inputs (each JSON, at most
+   * 64 KB). It should be deterministic; if it is not, the answer of only one attempt is used.
+   */
+  plan(params: Params, context: PlanContext): Plan<Input> | Promise<Plan<Input>>;
+  /** Computes one chunk. If it throws, another worker retries it; after the last attempt the pack has failed. */
+  compute(chunk: Chunk<Params, Input>): Part | Promise<Part>;
+  /**
+   * Folds two neighbors, `a` before `b`. It must be pure, but may change `a` and return it. Which partials are merged
+   * depends on chunk indices alone, so it need not be associative. An encoded partial has at most 32 MB, so the result
+   * must not grow with every partial folded into it.
+   */
+  merge(a: Part, b: Part, params: Params): Part | Promise<Part>;
+  /** The partial of a run in which no chunk is folded; it is never merged. */
+  zero(params: Params): Part;
+  /** Makes the result from the folded partial; without it the partial is the result. */
+  finish?(part: Part, context: FinishContext<Params>): Result | Promise<Result>;
+  /** Encodes partials, which it must give back as they were; without it they are JSON. */
+  readonly codec?: Codec<Part>;
+}
+
+export interface PlanContext {
+  /** The blobs that it may read. */
+  readonly files: Files;
+  /** The time of this attempt; absent where nothing limits it. */
+  readonly time?: AttemptTime;
+}
+
+export interface AttemptTime {
+  readonly limitMs: number;
+  /** Time since the attempt began, in ms. */
+  spentMs(): number;
+  /** Fires shortly before the limit, in time to fail with an error that says more than the limit. */
+  readonly ending: AbortSignal;
+}
+
+export type Plan<Input> = number | Iterable<Input> | AsyncIterable<Input>;
+
+export interface Chunk<Params, Input> {
+  /** 0-based index of this chunk in the run. */
+  readonly index: number;
+  /** How many chunks the run has. */
+  readonly count: number;
+  /** The input that `plan` listed at this index; undefined if it gave only a count. */
+  readonly input: Input;
+  readonly params: Params;
+  /** The blobs that it may read. */
+  readonly files: Files;
+}
+
+export interface FinishContext<Params> {
+  readonly params: Params;
+  /** Chunks folded, of `count`; fewer if failures were tolerated. */
+  readonly folded: number;
+  readonly count: number;
+}
+
+/** A JSON value, or bytes with their content type; at most 512 MiB either way. */
+export type Result = JsonValue | ResultBytes;
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+export interface ResultBytes {
+  readonly body: Uint8Array;
+  /** Such as `text/csv; charset=utf-8`. Over HTTP only JSON, CSV, PNG and plain text open in a browser; it saves the rest. */
+  readonly contentType: string;
+  /** File name extension without the dot, such as `csv`: 1 to 16 letters and digits. */
+  readonly extension: string;
+  /** What whoever reads the result should know, such as how many records were left out: at most 10 lines of 500 characters. */
+  readonly notes?: readonly string[];
+}
+
+export interface Codec<Part> {
+  readonly contentType: string;
+  encode(part: Part): Uint8Array;
+  decode(bytes: Uint8Array): Part;
+}
+
+/** Gives a calculation its types and freezes it; returns what it was given. */
+export function defineCalculation<Params, Input, Part>(
+  calculation: Calculation<Params, Input, Part>,
+): Calculation<Params, Input, Part> {
+  return Object.freeze(calculation);
+}
+
+/** A calculation whose types only its own code knows, as the registry and the engine hold it. */
+// biome-ignore lint/suspicious/noExplicitAny: the engine carries params, inputs and parts without looking inside.
+export type AnyCalculation = Calculation<any, any, any>;
+
+/** One parameter of a calculation, for help. */
+export interface ParamRow {
+  readonly name: string;
+  readonly type: string;
+  /** A JSON value; absent where there is none, which need not mean that the parameter must be given. */
+  readonly default?: unknown;
+  readonly description: string;
+  /** The values of a list that are not all text: their type does not follow from how they are typed. */
+  readonly values?: readonly unknown[] | undefined;
+}
+
+/** The calculations that a process can run. */
+export interface Calculations {
+  list(): readonly AnyCalculation[];
+  /** Throws `InputError` naming the known ones. */
+  get(name: string): AnyCalculation;
+  /** The identity of its code, see `identity.ts`: `primes@1`, `mine@sha256:3f2a8b1c9d0e`. Throws as `get`. */
+  versionOf(name: string): string;
+  /** Whether a user's file, or one that it imports, has changed since this process loaded it. Throws as `get`. */
+  changedSince?(name: string): boolean;
+  parseParams(calculation: AnyCalculation, raw: unknown): unknown;
+  describeParams(calculation: AnyCalculation): readonly ParamRow[];
+}

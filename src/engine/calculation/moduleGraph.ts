@@ -1,0 +1,95 @@
+import { hash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import * as module from "node:module";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { ConfigError } from "../model/errors.ts";
+
+/**
+ * The files of a user's calculation as this thread has loaded them: the file itself and all that it imports, directly
+ * or not. Together they are its code, and their hash identifies it.
+ *
+ * Not covered: files that the code reads by itself, `import()` during `compute`, and the `leasefold` library. An author
+ * whose results depend on those declares a `version`.
+ */
+const imports = new Map<string, Map<string, string>>();
+const loaded = new Map<string, string>();
+
+/** Hex SHA-256 of the code behind a loaded file: of the file alone if it imports no other. */
+export const loadedHash = (url: string): string => graphHash(url, (file) => loaded.get(file) ?? hashOf(file));
+
+/** The same hash of the files as they are now; it differs if a file has changed or is gone. */
+export function hashNow(url: string): string {
+  try {
+    return graphHash(url, hashOf);
+  } catch {
+    return "gone";
+  }
+}
+
+/** The paths of the files behind a loaded file, itself first. */
+export const filesBehind = (url: string): readonly string[] =>
+  graphOf(url).map((file) => fileURLToPath(file));
+
+/** The files in the order of a walk by sorted specifiers, which does not depend on where the files are. */
+function graphOf(root: string): readonly string[] {
+  const met = new Set([root]);
+  for (const url of met) for (const [, next] of edgesOf(url)) met.add(next);
+  return [...met];
+}
+
+function graphHash(root: string, hashOfFile: (url: string) => string): string {
+  const graph = graphOf(root);
+  if (graph.length === 1) return hashOfFile(root);
+  const indexes = new Map(graph.map((url, index) => [url, index]));
+  const rows = graph.map((url) => [
+    hashOfFile(url),
+    ...edgesOf(url).map(([specifier, next]) => [specifier, indexes.get(next)]),
+  ]);
+  return hash("sha256", JSON.stringify(rows));
+}
+
+const edgesOf = (url: string): readonly (readonly [string, string])[] =>
+  [...(imports.get(url) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+
+const isFile = (url: string): boolean => url.startsWith("file:");
+
+const hashOf = (url: string): string => hash("sha256", readFileSync(fileURLToPath(url)));
+
+let hooked = false;
+
+/**
+ * Makes `import "leasefold"` work from any user's file in this thread, and records what files import. The library is
+ * `leasefold.mjs` beside the bundle, or the file of the library in a clone.
+ */
+export function resolveLeasefold(): void {
+  if (hooked) return;
+  if (module.registerHooks === undefined) {
+    const message = `your own calculations need Node 22 from 22.18 on, or Node 24 or later; this is ${process.version}`;
+    throw new ConfigError("old-node", message);
+  }
+  const file = ["leasefold.mjs", "../../calculations/leasefold.ts"]
+    .map((name) => join(import.meta.dirname, name))
+    .find((path) => existsSync(path));
+  if (file === undefined)
+    throw new ConfigError("no-library", "leasefold.mjs is missing beside the app; run npm run build");
+  const url = pathToFileURL(file).href;
+  module.registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === "leasefold") return { url, shortCircuit: true };
+      const found = next(specifier, context);
+      const parent = context.parentURL ?? "";
+      if (isFile(parent) && isFile(found.url)) {
+        const known = imports.get(parent) ?? new Map<string, string>();
+        imports.set(parent, known.set(specifier, found.url));
+      }
+      return found;
+    },
+    load(url, context, next) {
+      // Right before Node reads it, so that the hash is that of the code that runs.
+      if (isFile(url) && !loaded.has(url)) loaded.set(url, hashOf(url));
+      return next(url, context);
+    },
+  });
+  hooked = true;
+}

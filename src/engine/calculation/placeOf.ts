@@ -1,0 +1,34 @@
+import { dirname, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+
+/**
+ * The file and line at which user code failed, as ` (mine.ts:12)`; empty if the error does not tell. A file that does
+ * not parse has no stack frame, but the lines above the frames name it.
+ */
+export function placeOf(error: unknown): string {
+  const [line = ""] = [...userFrames(error), ...linesOf(error).filter(isUsers)];
+  const [, file, row] = fileAndRow.exec(line) ?? [];
+  return file === undefined ? "" : ` (${file}:${row})`;
+}
+
+/** The stack frames of user code: not of this program, of Node or of a package. */
+export const userFrames = (error: unknown): readonly string[] =>
+  linesOf(error).filter((line) => /^\s+at /.test(line) && isUsers(line));
+
+const linesOf = (error: unknown): readonly string[] =>
+  error instanceof Error ? (error.stack ?? "").split("\n") : [];
+
+const isUsers = (line: string): boolean =>
+  fileAndRow.test(line) &&
+  !/node:|[\\/]node_modules[\\/]/.test(line) &&
+  !ownFolders.some((folder) => line.includes(folder));
+
+const fileAndRow = /[\\/]([^\\/\s()]+\.[cm]?[jt]s):(\d+)/;
+
+/** The folder of the bundles, or `src`. */
+const own = import.meta.filename.endsWith(".ts")
+  ? dirname(dirname(import.meta.dirname))
+  : import.meta.dirname;
+
+/** This program's folder as stack frames of both kinds of modules name it. */
+const ownFolders = [`${own}${sep}`, `${pathToFileURL(own).href}/`];

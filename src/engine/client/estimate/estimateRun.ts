@@ -1,0 +1,223 @@
+import type { Calculations } from "../../calculation/contract.ts";
+import type { FileAccess } from "../../calculation/files.ts";
+import {
+  type ChunkRange,
+  keepSamples,
+  type PlannedChunks,
+  roundsFor,
+  type Samples,
+  type SampleTime,
+  sampleLimitMs,
+  timeChunks,
+} from "../../calculation/timeChunks.ts";
+import { addCalls, billedCalls, type CallCounts, calls, dollarsOf, roundCalls } from "../../model/calls.ts";
+import { CalculationError } from "../../model/errors.ts";
+import { limits } from "../../model/limits.ts";
+import { type Layout, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
+import type { Settings } from "../../model/settings.ts";
+import type { Clock } from "../../storage/ports.ts";
+import { clientLimits, defined } from "../client.ts";
+import { checkRequest, checkWhole, type RunRequest } from "../runRequest.ts";
+import { estimateCalls, expectedMs, leadingPerMinute, naiveCalls, perPack } from "./runCalls.ts";
+
+interface Task {
+  readonly calculation: string;
+  readonly params: unknown;
+}
+
+interface TaskOptions {
+  readonly urgent: boolean;
+  readonly limitMs: number;
+}
+
+/** Runs a calculation's own code, as a worker's thread pool does. */
+export interface PlanningCode {
+  plan(
+    task: Task,
+    sink: (inputs: readonly unknown[]) => Promise<void>,
+    options: TaskOptions,
+  ): Promise<PlannedChunks>;
+  compute(task: Task & ChunkRange, options: TaskOptions): Promise<SampleTime>;
+}
+
+/** Calls of a calculation on its files, by billing class, and the bytes that it asked for. */
+export interface FileUse {
+  readonly list: number;
+  readonly read: number;
+  readonly bytes: number;
+}
+
+type Times =
+  | {
+      /** On one thread, as measured here; `sampleLimitMs` if a sample was stopped there, which may take any longer. */
+      readonly chunkMs: number;
+      readonly packMs: number;
+      readonly computeS: number;
+      /** From submit to result, with so many `workers`. */
+      readonly expectedS: number;
+      readonly unmeasured?: undefined;
+    }
+  /** Why no time is known: then calls and dollars are not those of the run. */
+  | { readonly unmeasured: string };
+
+/** Size, duration and cost estimate of a run. */
+export type RunEstimate = Awaited<ReturnType<typeof estimateRun>>;
+
+export interface EstimatePorts {
+  readonly calculations: Calculations;
+  readonly code: PlanningCode;
+  /** What the code asked of files since the last call. */
+  readonly fileUse: () => FileUse;
+  readonly clock: Clock;
+  readonly settings: Settings;
+}
+
+/**
+ * Plans a run as a planning worker would, with the same checks, samples and sizes, and estimates its calls and cost.
+ * Stores nothing. Throws `InputError` for bad input and `CalculationError` if the plan fails or exceeds its time limit.
+ *
+ * Not promised: that workers are as fast as this machine, or that all chunks are like the samples.
+ */
+export async function estimateRun(
+  request: RunRequest & { readonly workers?: number | undefined },
+  ports: EstimatePorts,
+) {
+  const checked = checkRequest(request, ports.calculations);
+  const { planWorkers, planWorkersMax, planThreads } = clientLimits;
+  const workers = checkWhole("workers", request.workers, planWorkersMax) ?? planWorkers;
+  const task = { calculation: checked.calculation.name, params: checked.params };
+  const packLimitMs = ports.settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
+  const { chunks, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
+    ports,
+    task,
+    packLimitMs,
+    checked.packSize,
+  );
+
+  const packSize = checked.packSize ?? packSizeFor(chunks, chunkMs, packLimitMs);
+  const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
+  const layout: Layout = { chunks, packSize, shardSize, fanIn: limits.fanIn };
+  const packMs = chunkMs * Math.min(packSize, chunks);
+  const threads = ports.settings.LEASEFOLD_THREADS ?? planThreads;
+  const durationMs = expectedMs({ layout, packMs, planMs, workers });
+  const shape = { layout, packMs, planMs, segments, workers, threads, durationMs };
+  const ofFiles = addCalls(callsOf(files.planning), callsOf(files.computing));
+  const total = roundCalls(addCalls(estimateCalls(shape).total, ofFiles));
+  const naive = roundCalls(addCalls(naiveCalls(chunks), ofFiles));
+  const computeS = (chunks * chunkMs) / 1_000;
+  const time: Times =
+    unmeasured === undefined ? { chunkMs, packMs, computeS, expectedS: durationMs / 1_000 } : { unmeasured };
+  return {
+    ...task,
+    chunks,
+    packs: packsOf(layout),
+    packSize,
+    shards: shardsOf(layout),
+    ...time,
+    /** Error of the first timed chunk that failed: a run with these parameters would fail too. */
+    ...defined({ failed }),
+    /** Packs computed at once, which the expected time depends on. */
+    workers,
+    /** What the calculation reads of its own files; included in the calls and dollars below. */
+    files,
+    calls: {
+      total,
+      /** Calls that cost anything: all but deletes. */
+      billed: billedCalls(total),
+      /** Of a pack in a message of its own; exact if nothing fails or is resent. */
+      perPack,
+      /** Of leading at the default settings, an estimate. */
+      perMinute: leadingPerMinute,
+      perChunk: chunks === 0 ? 0 : billedCalls(total) / chunks,
+    },
+    /** Storage at list price, without compute. */
+    dollars: dollarsOf(total),
+    /** One message and one blob for each chunk, and a leader that reads them all; the calculation's files as above. */
+    naive: { calls: naive, billed: billedCalls(naive), dollars: dollarsOf(naive) },
+  };
+}
+
+/** Plans the task and times some of its chunks. */
+async function measure(
+  { code, fileUse, clock }: EstimatePorts,
+  task: Task,
+  packLimitMs: number,
+  packSize: number | undefined,
+) {
+  const startedMs = clock.monotonicMs();
+  const samples: Samples = new Map();
+  let from = 0;
+  let segments = 0;
+  const sink = async (inputs: readonly unknown[]): Promise<void> => {
+    keepSamples(samples, from, inputs);
+    from += inputs.length;
+    segments += 1;
+  };
+  const planned = await code.plan(task, sink, { urgent: true, limitMs: packLimitMs });
+  const listing = fileUse();
+  const options = { urgent: true, limitMs: Math.min(packLimitMs, sampleLimitMs) };
+  let timed = 0;
+  let failed: string | undefined;
+  let measured = false;
+  const compute = async (chunk: ChunkRange): Promise<SampleTime> => {
+    timed += chunk.to - chunk.from;
+    try {
+      const time = await code.compute({ ...task, ...chunk }, options);
+      measured = true;
+      return time;
+    } catch (error) {
+      // A chunk that exceeded the time limit may only be long.
+      if (error instanceof CalculationError && error.code === "time-limit") measured = true;
+      else if (error instanceof CalculationError) failed ??= error.message;
+      throw error;
+    }
+  };
+  const chunkMs = await timeChunks(planned, samples, compute, roundsFor(packSize));
+  const sampled = fileUse();
+  const times = timed === 0 ? 0 : planned.chunks / timed;
+  // A planning worker times as many chunks.
+  const planning = useOf((name) => listing[name] + sampled[name]);
+  const computing = useOf((name) => Math.round(sampled[name] * times));
+  const planMs = clock.monotonicMs() - startedMs;
+  const nothing = planned.chunks === 0 ? "the run has no chunks" : "each chunk that was tried failed";
+  return {
+    chunks: planned.chunks,
+    segments,
+    chunkMs,
+    planMs,
+    files: { planning, computing },
+    failed,
+    unmeasured: measured ? undefined : nothing,
+  };
+}
+
+export const callsOf = ({ list, read }: FileUse): CallCounts => calls({ list, read });
+
+const useOf = (count: (name: keyof FileUse) => number): FileUse => ({
+  list: count("list"),
+  read: count("read"),
+  bytes: count("bytes"),
+});
+const noUse = useOf(() => 0);
+
+/** Counts the calls on `access`; `take` gives the counts since the last `take`. */
+export function countedFiles(access: FileAccess): { readonly access: FileAccess; take(): FileUse } {
+  let use = noUse;
+  return {
+    access: {
+      list(...asked) {
+        use = { ...use, list: use.list + 1 };
+        return access.list(...asked);
+      },
+      read(file, from, to, signal) {
+        use = { ...use, read: use.read + 1, bytes: use.bytes + to - from };
+        return access.read(file, from, to, signal);
+      },
+    },
+    take() {
+      const taken = use;
+      use = noUse;
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { currentLeader, isHeld, pollOf, whoLed } from "../../election/record/leaderView.ts";
+import type { LeaderRecord } from "../../election/record/record.ts";
+import { InputError, StorageError } from "../model/errors.ts";
+import { electionBlob, leaderBlob } from "../model/names.ts";
+import { type Client, defined, iso } from "./client.ts";
+import { emptyIfMissing } from "./containersAndQueues.ts";
+
+export type LeaderView = Awaited<ReturnType<typeof leader>>;
+
+/**
+ * One HEAD of the leader blob, or of that of another election. Throws `StorageError` if storage does not answer and
+ * `InputError` for an invalid name.
+ */
+export async function leader(client: Client, signal?: AbortSignal, name: string = leaderBlob) {
+  const lease = client.storage.lease(client.names.coordination, electionBlob(name));
+  const seen = await emptyIfMissing(currentLeader(lease, defined({ signal })), { kind: "none" });
+  if (seen.kind === "none") return { kind: "never" as const };
+  if (seen.kind === "unreadable") return seen;
+  const { record, atMs, leaseLeftMs } = seen;
+  const led = whoLed(record, atMs - seen.ageMs);
+  if (led === undefined) return { kind: "never" as const };
+  const { holder, region, sinceMs, cameBy, untilMs } = led;
+  return {
+    kind: seen.leading ? ("leading" as const) : ("nobody" as const),
+    /** Term of the leader, or of the last one. */
+    term: record.term,
+    holder,
+    since: iso(sinceMs),
+    lease: seen.leaseState,
+    /** What the leader says it is doing. */
+    notes: record.notes,
+    /** The last sixteen terms or fewer, oldest first. */
+    terms: termsOf(record, seen.leading ? undefined : untilMs),
+    ...defined({
+      region,
+      /** Seconds since the leader last wrote its record, by storage's clock. Absent if the record does not say. */
+      beatAgeS: untilMs === undefined ? undefined : Math.max(0, atMs - untilMs) / 1000,
+      /** Least remaining time of the lease, as of the last beat. Only if the leader says so. */
+      leaseLeftS: leaseLeftMs === undefined ? undefined : leaseLeftMs / 1000,
+      /** How the holder came to lead. Absent if the record does not say. */
+      cameBy,
+    }),
+  };
+}
+
+/** The time limit of an attempt that the app of the lease record has told; undefined if none can be read. One HEAD. */
+export async function toldPackLimitMs(client: Client): Promise<number | undefined> {
+  const lease = client.storage.lease(client.names.coordination, electionBlob(leaderBlob));
+  const seen = await currentLeader(lease).catch((error: unknown) => {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  });
+  const seconds = seen?.kind === "known" ? Number(seen.record.about?.["LEASEFOLD_PACK_LIMIT_S"]) : 0;
+  return seconds > 0 ? seconds * 1_000 : undefined;
+}
+
+/**
+ * The terms as the record remembers them; records of older versions know neither their ends nor how they began. `until` is
+ * when a leader last wrote the record, by storage's clock: `endedMs` for the last term, once it is over.
+ */
+const termsOf = ({ lastTerms, termid }: LeaderRecord, endedMs: number | undefined) =>
+  lastTerms.map((one) => {
+    const untilMs = one.termid === termid ? endedMs : one.untilMs;
+    return {
+      term: one.term,
+      holder: one.holder,
+      since: iso(one.sinceMs),
+      ...defined({ until: untilMs === undefined ? undefined : iso(untilMs), cameBy: one.cameBy }),
+    };
+  });
+
+/** A beat changes the ETag each second, so a break between two beats is tried several times. */
+const triesMax = 5;
+
+/**
+ * Breaks the lease of an election: its leader stops with its next beat, and any contender may lead. The break is
+ * conditional on the ETag of the term that the caller saw, so it never deposes a successor.
+ *
+ * Throws `InputError` `nobody-leads` if the lease is not held, and `leader-changed` if another term has begun.
+ */
+export async function depose(client: Client, name: string = leaderBlob, seenTerm?: number) {
+  const lease = client.storage.lease(client.names.coordination, electionBlob(name));
+  for (let tried = 0; tried < triesMax; tried += 1) {
+    const view = await lease.view();
+    if (view.kind === "missing") throw nobodyLeads(name);
+    const poll = pollOf(view);
+    if (!isHeld(poll)) throw nobodyLeads(name);
+    const record = poll.decoded.kind === "record" ? poll.decoded.record : undefined;
+    if (seenTerm !== undefined && record?.term !== seenTerm) {
+      const now = record === undefined ? "another" : `${record.holder} in term ${record.term}`;
+      throw new InputError("conflict", "leader-changed", `term ${seenTerm} is over already; ${now} leads`);
+    }
+    try {
+      await lease.breakNow({ ifMatch: poll.etag });
+    } catch (error) {
+      const code = error instanceof StorageError ? error.storageCode : "";
+      if (code === "ConditionNotMet") continue;
+      if (code === "LeaseNotPresentWithLeaseOperation") throw nobodyLeads(name);
+      throw error;
+    }
+    // Without a term and a holder if the one that held the lease had written no record.
+    return { kind: "deposed" as const, name, ...defined({ term: record?.term, holder: record?.holder }) };
+  }
+  throw new StorageError("busy", "", undefined, "the leader renewed its record between each try; try again");
+}
+
+const nobodyLeads = (name: string): InputError =>
+  new InputError("conflict", "nobody-leads", `nobody holds the lease of the election "${name}"`);

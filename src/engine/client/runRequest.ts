@@ -1,0 +1,154 @@
+import * as z from "zod";
+import type { Calculations } from "../calculation/contract.ts";
+import { canonicalJson } from "../model/decode.ts";
+import { InputError } from "../model/errors.ts";
+import { isRecord } from "../model/json.ts";
+import { limits } from "../model/limits.ts";
+import { parseRunId } from "../model/names.ts";
+import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
+import { requestHashOf } from "../model/storedSpec.ts";
+import type { Random } from "../storage/ports.ts";
+import { clientLimits } from "./client.ts";
+
+/** A request of a person or program, before any check of its values. */
+export const requestSchema = z.strictObject({
+  calculation: z.string(),
+  // A record would drop the key `__proto__`, which the check of the parameters refuses.
+  params: z.custom<Readonly<Record<string, unknown>>>(isRecord, "must be an object").optional(),
+  /** Makes the submit idempotent; drawn by default. */
+  id: z.string().optional(),
+  /** Chunks per pack; chosen by the planning worker by default. */
+  packSize: z.number().optional(),
+  /** Packs in flight at most. */
+  cap: z.number().optional(),
+  /** `{"chunks": n}` or `{"percent": p}` that may be missing; none by default. */
+  tolerate: z.unknown().optional(),
+  /** Time limit of one attempt, unless the limit of the app is lower. */
+  packLimitMs: z.number().optional(),
+  /** Attempts at work that throws. */
+  attempts: z.number().optional(),
+  /** `{"ms": n}` after a leader first sees the run or its retry: it then fails, or with `"keep": true` finishes with what is done. */
+  deadline: z.unknown().optional(),
+  /**
+   * The id of an ended run, or true for the newest one of the same request: partials of it are reused where code, parameters and
+   * inputs are the same. This run keeps its own for the runs after it.
+   */
+  reuse: z.union([z.literal(true), z.string()]).optional(),
+});
+export type RunRequest = z.infer<typeof requestSchema>;
+
+export type CheckedRequest = ReturnType<typeof checkRequest>;
+
+/** Validates a request. Throws `InputError` naming the field and its limit. */
+export function checkRequest(request: RunRequest, calculations: Calculations) {
+  const calculation = ofField("calculation", () => calculations.get(request.calculation));
+  const asGiven = request.params ?? {};
+  const params = calculations.parseParams(calculation, asGiven);
+  const given = canonicalJson(asGiven) === canonicalJson(params) ? undefined : asGiven;
+  checkParamsSize(params);
+  checkParamsSize(asGiven);
+  const id = request.id === undefined ? undefined : ofField("id", () => parseRunId(String(request.id)));
+  const packSize = checkWhole("packSize", request.packSize, clientLimits.packSizeMax);
+  const cap = checkCap(request.cap);
+  const tolerate = checkTolerance(request.tolerate);
+  const packLimitMs = checkWhole("packLimitMs", request.packLimitMs, clientLimits.packLimitMsMax);
+  const attempts = checkWhole("attempts", request.attempts, limits.attemptsMax);
+  const deadline = checkDeadline(request.deadline);
+  const options = { packSize, tolerate, packLimitMs, attempts, deadline };
+  const requestHash = requestHashOf({ calculation: calculation.name, params, ...options });
+  /** Identity of the code that validated the parameters. */
+  const code = calculations.versionOf(calculation.name);
+  return { calculation, params, given, code, id, cap, ...options, requestHash, reuse: request.reuse };
+}
+
+const limitsOfRun = ["packSize", "tolerate", "packLimitMs", "attempts", "deadline"] as const;
+
+/** How the request of an existing run differs. Parameters may be long or secret, so they are only named. */
+export function differencesOf(
+  spec: Spec,
+  { calculation, ...request }: Omit<CheckedRequest, "reuse">,
+): string[] {
+  if (spec.calculation !== calculation.name)
+    return [`calculation is ${spec.calculation}, not ${calculation.name}`];
+  const differs = (a: unknown, b: unknown): boolean => canonicalJson([a]) !== canonicalJson([b]);
+  const old: Readonly<Record<string, unknown>> = Object(spec.params);
+  const now: Readonly<Record<string, unknown>> = Object(request.params);
+  const params = Object.keys({ ...old, ...now }).filter((name) => differs(old[name], now[name]));
+  const told = (value: unknown): string => (value === undefined ? "not set" : JSON.stringify(value));
+  return [
+    ...(params.length === 0 ? [] : [`params differ in ${params.slice(0, 5).join(", ")}`]),
+    ...limitsOfRun
+      .filter((name) => differs(spec[name], request[name]))
+      .map((name) => `${name} is ${told(spec[name])}, in this request ${told(request[name])}`),
+  ];
+}
+
+/** Turns an error of another kind, such as `unknown`, into that of an invalid field. */
+function ofField<T>(field: string, find: () => T): T {
+  try {
+    return find();
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw new InputError("invalid", error.code, error.message, { ...error.details, field });
+  }
+}
+
+export const checkCap = (cap?: number): number => checkWhole("cap", cap, limits.capMax) ?? limits.capDefault;
+
+export function checkWhole(field: string, value: number | undefined, max: number, code?: string) {
+  if (value === undefined) return undefined;
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw invalid(field, `${value} is not a whole number from 1 to ${max}`, code);
+}
+
+function checkTolerance(tolerate: unknown): Tolerance | undefined {
+  if (tolerate === undefined) return undefined;
+  const checked = toleranceSchema.safeParse(tolerate);
+  if (checked.success && Object.keys(tolerate as object).length === 1) return checked.data;
+  throw invalid("tolerate", `give {"chunks": n} with n from 0, or {"percent": p} with p from 0 to 100`);
+}
+
+const deadlineSchema = z.strictObject({
+  ms: z.int().min(1).max(clientLimits.deadlineMsMax),
+  keep: z.boolean().default(false),
+});
+
+function checkDeadline(deadline: unknown): Spec["deadline"] {
+  if (deadline === undefined) return undefined;
+  const checked = deadlineSchema.safeParse(deadline);
+  if (checked.success) return checked.data;
+  throw invalid(
+    "deadline",
+    `give {"ms": n} with a whole n from 1 to ${clientLimits.deadlineMsMax}, and "keep": true to finish with what is done`,
+  );
+}
+
+function checkParamsSize(params: unknown): void {
+  const bytes = Buffer.byteLength(JSON.stringify(params) ?? "");
+  if (bytes <= limits.paramsBytesMax) return;
+  const rule = `${bytes} bytes as JSON; at most ${limits.paramsBytesMax} (paramsBytesMax) are allowed`;
+  throw invalid("params", rule, "params-too-large");
+}
+
+/** The error for a wrong field of a request, which the message begins with. */
+export const invalid = (field: string, rule: string, code = `bad-${kebab(field)}`, details = {}) =>
+  new InputError("invalid", code, `${field}: ${rule}`, { field, ...details });
+
+/** `packSize` as `pack-size`, as options and error codes have it. */
+export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** Without letters and digits that people confuse when they read an id aloud or copy it. */
+const readable = "abcdefghijkmnpqrstuvwxyz23456789";
+const plain = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+const draw = (random: Random, alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[Math.floor(random.number() * alphabet.length)]).join("");
+
+/** `primes-20261121-7f3k2a`: the calculation, the day of the submit, and one of 10^9 suffixes. */
+export function newRunId(calculation: string, wallMs: number, random: Random): string {
+  const day = new Date(wallMs).toISOString().slice(0, 10).replaceAll("-", "");
+  return `${calculation.slice(0, 40)}-${day}-${draw(random, readable, 6)}`;
+}
+
+/** The tag that tells a run from older and later runs of the same id. */
+export const newUid = (random: Random): string => draw(random, plain, 12);

@@ -1,0 +1,239 @@
+import type { OnElectionEvent } from "../../election/events.ts";
+import { keepDeadMansWake } from "../../election/hold/deadMansWake.ts";
+import { type Leadership, LostLeadership } from "../../election/hold/leadership.ts";
+import { race } from "../../election/race.ts";
+import type { RaceOutcome, RaceRequest } from "../../election/raceContext.ts";
+import type { LeaderRecord } from "../../election/record/record.ts";
+import type { ElectionSettings } from "../../election/settings.ts";
+import { edgeOf, LeasefoldError, messageOf } from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
+import { type Log, logEvents } from "../model/log.ts";
+import { encodeWake, wakeFromLeader } from "../model/message.ts";
+import { leaderBlob } from "../model/names.ts";
+import type { Clock, ContentLease, Random } from "../storage/ports.ts";
+import { isAbortError } from "../storage/system.ts";
+import { type CoordinateSettings, coordinate, newTerm } from "./coordinate.ts";
+import { type Expiry, expiry } from "./deletion/expire.ts";
+import { GiveWayError } from "./perform/runErrors.ts";
+import { DeposedError } from "./perform/stateChain.ts";
+import { anyRunToLead } from "./poll/markers.ts";
+import type { CoordinatorPorts } from "./term.ts";
+
+export interface TickRequest {
+  readonly startedBy: "tick" | "wake";
+  /** When the host began this invocation, on the monotonic clock: the budget counts from there. */
+  readonly startedAtMonotonicMs: number;
+  /** Fires when the process is to stop. */
+  readonly stopping?: AbortSignal;
+}
+
+/** `busy`: this very process is racing or leading already. `away`: it gave way to a newer version a moment ago. */
+export type TickOutcome = RaceOutcome | { readonly kind: "busy" } | { readonly kind: "away" };
+
+export interface CoordinatorOptions
+  extends Pick<RaceRequest, "holder" | "region" | "about">,
+    Pick<CoordinatorPorts, "packLimitMs"> {
+  readonly election: ElectionSettings;
+  readonly loop: CoordinateSettings;
+  /** Finished runs are deleted after so many days; 0 keeps them for ever. */
+  readonly keepDays: number;
+}
+
+type TickPorts = Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellActive" | "told"> & {
+  readonly random: Random;
+  readonly onElection: OnElectionEvent;
+  /** Sees the lease record at each poll of a contender. */
+  readonly onPoll?: (record: LeaderRecord) => void;
+};
+
+interface Raced {
+  readonly outcome: RaceOutcome;
+  readonly afterRelease?: (() => Promise<void>) | undefined;
+}
+
+/** One process that races for the lease, and what it remembers from term to term. */
+export class Coordinator {
+  readonly #ports: CoordinatorPorts & TickPorts;
+  readonly #options: CoordinatorOptions;
+  readonly #lease: ContentLease;
+  readonly #expiry: Expiry;
+  readonly #newer = { gaveWay: false };
+  #busy = false;
+  #wokenMeanwhile = false;
+  /** Ends the pause of a contender that waits; one for each time. */
+  #pollNow = new AbortController();
+  #sequence = 0;
+  #aboveTerm = 0;
+  #awayUntilMs = 0;
+
+  constructor(ports: TickPorts, options: CoordinatorOptions) {
+    const { packLimitMs, keepDays } = options;
+    const tellActive = activeGauge(ports.clock, ports.log);
+    this.#ports = {
+      ...ports,
+      packLimitMs,
+      tellActive,
+      told: new Set(),
+      nextSequence: () => ++this.#sequence,
+    };
+    this.#options = options;
+    this.#lease = ports.storage.lease(ports.names.coordination, leaderBlob);
+    this.#expiry = expiry(this.#ports, keepDays);
+  }
+
+  /**
+   * One tick of one instance: race for the lease, and if a term is won and a run is active, coordinate until no run
+   * is left or the budget ends. A tick and a wake do the same; in one process only one of them does it at a time.
+   */
+  readonly tick = async (request: TickRequest): Promise<TickOutcome> => {
+    const woken = request.startedBy === "wake";
+    if (this.#busy) {
+      this.#wokenMeanwhile ||= woken;
+      // A leader that hands over wakes others, and who waits for its lease here would poll only after a pause.
+      if (woken) this.#pollNow.abort();
+      return { kind: "busy" };
+    }
+    if (this.#ports.clock.monotonicMs() < this.#awayUntilMs) {
+      if (woken) await this.#passOnWake();
+      return { kind: "away" };
+    }
+    this.#busy = true;
+    const stop = (): void => this.#pollNow.abort();
+    request.stopping?.addEventListener("abort", stop);
+    let raced: Raced;
+    try {
+      do {
+        // A wake that came after our list of the markers must not be lost with it.
+        this.#wokenMeanwhile = false;
+        raced = await this.#race(request);
+      } while (this.#wokenMeanwhile && raced.outcome.kind === "nothingToLead");
+    } finally {
+      request.stopping?.removeEventListener("abort", stop);
+      this.#busy = false;
+      this.#wokenMeanwhile = false;
+    }
+    // The wake is made visible only after the release, or whoever it calls would find the lease held; and only
+    // when this process can answer it too.
+    await raced.afterRelease?.();
+    return raced.outcome;
+  };
+
+  /** A wake may be for an instance that understands more; it stays in the queue for that one. */
+  async #passOnWake(): Promise<void> {
+    const { storage, names } = this.#ports;
+    const wake = encodeWake(wakeFromLeader);
+    await storage.queues.send(names.wake, wake, { visibleInS: limits.secondWakeS }).catch(() => {});
+  }
+
+  async #race(request: TickRequest): Promise<Raced> {
+    const { clock, random, onElection: on, onPoll } = this.#ports;
+    const { holder, region, about, election } = this.#options;
+    const { startedAtMonotonicMs, startedBy, stopping } = request;
+    let afterRelease: Raced["afterRelease"];
+    const outcome = await race({ lease: this.#lease, clock, random, on, onPoll }, election, {
+      ...{ holder, region, about, startedAtMonotonicMs, startedBy, stopping, aboveTerm: this.#aboveTerm },
+      pollNow: () => {
+        const { signal } = this.#pollNow;
+        if (signal.aborted) this.#pollNow = new AbortController();
+        return signal;
+      },
+      worthLeading: async ({ poll, signal }) =>
+        (await anyRunToLead(this.#ports, signal)) || (await this.#expiry.dueWhenIdle(poll, signal)),
+      lead: async (leadership) => {
+        const led = await this.#lead(leadership);
+        afterRelease = led.afterRelease;
+        // What was sent may not be recorded: the next leader must not take this term for one that was handed over.
+        if (led.error !== undefined) throw led.error;
+      },
+    });
+    return outcome.kind === "led" && outcome.handedOver ? { outcome, afterRelease } : { outcome };
+  }
+
+  /**
+   * Leads one term and gives what is to be done once the lease is free again, and what ended the term too early. Throws
+   * what nobody expects; the wake then becomes visible by itself, and whoever it calls does not meet the same at once.
+   */
+  async #lead(leadership: Leadership): Promise<{ afterRelease: () => Promise<void>; error?: unknown }> {
+    const { storage, names, clock } = this.#ports;
+    const wake = keepDeadMansWake(
+      { queues: storage.queues, clock },
+      { queue: names.wake, text: encodeWake(wakeFromLeader), signal: leadership.lost },
+    );
+    const term = newTerm(this.#ports, leadership, this.#newer);
+    let error: unknown;
+    try {
+      await coordinate(term, this.#options.loop, this.#expiryBeside(leadership));
+      // Between two slices a run that came meanwhile has its turn.
+      while (!leadership.signal.aborted && (await this.#expire(leadership)))
+        await coordinate(term, this.#options.loop);
+    } catch (thrown) {
+      this.#noteEnd(leadership, thrown);
+      error = thrown;
+    }
+    const afterRelease = async (): Promise<void> => {
+      // Whoever comes next should come now if there is work; a marker written while we released counts too. Runs that
+      // were active in the last loop need no list: it would only delay the wake.
+      const active = term.runs.size > 0 || (await anyRunToLead(this.#ports).catch(() => true));
+      if (active) await wake.handOver();
+      else await wake.remove();
+    };
+    return { afterRelease, error };
+  }
+
+  /** A slice of the expiry now and then beside the runs: where one follows the other all day, no term comes to its end. */
+  #expiryBeside(leadership: Leadership): () => Promise<void> {
+    const { clock } = this.#ports;
+    let slicedMs = clock.monotonicMs();
+    return async () => {
+      if (clock.monotonicMs() - slicedMs < limits.expiryBesideEveryMs) return;
+      slicedMs = clock.monotonicMs();
+      await this.#expire(leadership);
+    };
+  }
+
+  /** True if a slice was made. What storage refuses or does not answer must not end the term of the runs. */
+  async #expire(leadership: Leadership): Promise<boolean> {
+    try {
+      if (!(await this.#expiry.due(leadership))) return false;
+      await this.#expiry.slice(leadership);
+      return true;
+    } catch (error) {
+      this.#expiry.refused(error);
+      return false;
+    }
+  }
+
+  /** Takes note of why a term ended early; throws what is none of the ordinary reasons. */
+  #noteEnd({ term, lost }: Leadership, error: unknown): void {
+    const { clock, log } = this.#ports;
+    if (error instanceof DeposedError) {
+      this.#aboveTerm = Math.max(this.#aboveTerm, error.seenTerm);
+      log(logEvents.deposed({ term, seenTerm: error.seenTerm }));
+    } else if (error instanceof GiveWayError) {
+      this.#newer.gaveWay = true;
+      this.#awayUntilMs = clock.monotonicMs() + this.#options.election.leaseDurationS * 1_000;
+      log(logEvents.gaveWay({ term, message: error.message }));
+    } else if (!(error instanceof LostLeadership || (lost.aborted && isAbortError(error)))) {
+      // The election itself tells of a lost lease, which also ends the calls that are under way.
+      const code = error instanceof LeasefoldError ? error.code : "unexpected";
+      log(logEvents.leadingFailed(edgeOf(error).level, { term, code, message: messageOf(error) }));
+      throw error;
+    }
+  }
+}
+
+/**
+ * Logs how many runs are open: once a minute while there are any, and once in a term when there are none. Alerts take
+ * the first as a sign of life, and the second as the end of what they wait for.
+ */
+export function activeGauge(clock: Clock, log: Log): (term: number, runs: number) => void {
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let idleTerm: number | undefined;
+  return (term, runs) => {
+    const nowMs = clock.monotonicMs();
+    if (runs === 0 ? idleTerm === term : nowMs - toldAtMs < 60_000) return;
+    if (runs === 0) idleTerm = term;
+    else toldAtMs = nowMs;
+    log(logEvents.leading({ term, runs }));
+  };
+}

@@ -1,0 +1,138 @@
+import {
+  type ChunkRange,
+  keepSamples,
+  type PlannedChunks,
+  roundsFor,
+  type Samples,
+  sampleLimitMs,
+  timeChunks,
+} from "../calculation/timeChunks.ts";
+import { encodeCalls } from "../model/calls.ts";
+import { wireVersion } from "../model/decode.ts";
+import { limits } from "../model/limits.ts";
+import type { MessageOf } from "../model/message.ts";
+import { packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
+import { packsReused, type Reused } from "../model/reuse.ts";
+import { type Plan, planVersion, reusingPlanVersion, type Spec } from "../model/run.ts";
+import { runBlobs } from "../model/runBlobs.ts";
+import { documentHash } from "../model/storedSpec.ts";
+import { checkParams } from "./compute.ts";
+import { stillWanted, taskOptions } from "./markerWatch.ts";
+import type { Attempt, WorkerPorts } from "./ports.ts";
+import { type EarlierRun, matchPacks, openEarlier, PackInputs } from "./reuse.ts";
+import type { InputSink } from "./threads/userCode.ts";
+
+const json = { contentType: "application/json" };
+
+/**
+ * Plans a run: lists its chunks (inputs go to segments under this attempt's own name), times a few of them and fixes how
+ * many make a pack. `plan.json` is create-only and names the one attempt whose segments count, so that a plan that lists
+ * a changing folder is never mixed from two.
+ */
+export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"plan">>): Promise<string> {
+  const { message, tag } = attempt;
+  const { run, uid, origin } = message;
+  const spec = await ports.documents.spec(message);
+  checkParams(ports, spec);
+  const { blobs } = ports.storage;
+  const { runs } = ports.names;
+  const at = runBlobs(run, uid, origin);
+  const segments = { starts: [] as number[], sha256: [] as string[] };
+  const samples: Samples = new Map();
+  let from = 0;
+
+  const { calculation } = spec;
+  const earlier = await earlierOf(ports, attempt, spec);
+  const packInputs = earlier && new PackInputs(earlier.plan.packSize);
+  const known = earlier && earlier.plan.packMs / earlier.plan.packSize;
+  const { planned, chunkMs } = await planAndTime(ports, attempt, { spec, samples, known }, async (inputs) => {
+    // A plan may take long: what it writes after a deletion would stay forever.
+    await stillWanted(ports, message, "write");
+    const body = JSON.stringify({ v: wireVersion, from, inputs });
+    await blobs.create(runs, at.segment(tag, segments.starts.length), body, json);
+    segments.starts.push(from);
+    segments.sha256.push(documentHash(body));
+    keepSamples(samples, from, inputs);
+    packInputs?.add(inputs);
+    from += inputs.length;
+  });
+  const matched = earlier ? matchPacks(earlier, planned, planned.list ? packInputs?.end() : undefined) : [];
+  const like = earlier && isWorth(matched, planned, earlier.plan) ? earlier.plan.packSize : undefined;
+  const packSize = spec.packSize ?? like ?? sizeFor(planned, chunkMs, spec, attempt);
+  const reused = packSize === earlier?.plan.packSize ? matched : [];
+  const plan: Plan = {
+    // Older instances wait with a plan whose partials they would miss.
+    v: reused.length > 0 ? reusingPlanVersion : planVersion,
+    run,
+    uid,
+    ...(origin === undefined ? {} : { origin }),
+    code: ports.versionOf(calculation),
+    spec: spec.sha256,
+    chunks: planned.chunks,
+    packSize,
+    shardSize: shardSizeFor(Math.ceil(planned.chunks / packSize), ports.tree),
+    fanIn: ports.tree.fanIn,
+    packMs: chunkMs * packSize,
+    fold: "spans",
+    ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
+    ...(reused.length > 0 ? { reused: [...reused] } : {}),
+    calls: encodeCalls(ports.takeCalls()),
+  };
+  await stillWanted(ports, message, "write");
+  return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
+}
+
+/** Whether at least half of the packs of the earlier size are reused. Fewer are not worth packs of another size than the plan's own. */
+const isWorth = (reused: readonly Reused[], { chunks }: PlannedChunks, { packSize }: Plan): boolean =>
+  2 * packsReused(reused) >= chunks / packSize;
+
+function sizeFor({ chunks }: PlannedChunks, chunkMs: number, { reuse }: Spec, { limitMs }: Attempt): number {
+  const size = packSizeFor(chunks, chunkMs, limitMs);
+  return reuse === undefined ? size : reusablePackSize(chunks, size);
+}
+
+/** What this plan may reuse; nothing where a retry recomputes all, or where packs of that size would be too long. */
+async function earlierOf(
+  ports: WorkerPorts,
+  { message, limitMs }: Attempt<MessageOf<"plan">>,
+  spec: Spec,
+): Promise<EarlierRun | undefined> {
+  const from = message.origin === undefined ? spec.reuse?.from : message.earlier;
+  const earlier = from && (await openEarlier(ports, spec, from));
+  const isTooLong =
+    spec.packSize === undefined && (earlier?.plan.packMs ?? 0) > limitMs * limits.packLimitShare;
+  return isTooLong ? undefined : earlier;
+}
+
+interface Planning {
+  readonly spec: Spec;
+  readonly samples: Samples;
+  /** Time of a chunk in ms by the earlier plan: then none is timed. */
+  readonly known: number | undefined;
+}
+
+/** Runs `plan` and the samples on a thread that it holds: each of them would otherwise wait behind packs of other runs. */
+async function planAndTime(
+  ports: WorkerPorts,
+  attempt: Attempt,
+  { spec: { calculation, params, packSize }, samples, known }: Planning,
+  sink: InputSink,
+): Promise<{ readonly planned: PlannedChunks; readonly chunkMs: number }> {
+  const { userCode } = ports;
+  const options = { ...taskOptions(ports, attempt), held: true };
+  const limitMs = Math.min(attempt.limitMs, sampleLimitMs);
+  // What a sample prints is printed again when its chunk is computed.
+  const sampleOptions = { ...options, limitMs, onPrint: undefined };
+  const leave = await userCode.hold(options);
+  try {
+    const planned = await userCode.plan({ calculation, params }, sink, options);
+    const compute = (chunk: ChunkRange) => userCode.compute({ calculation, params, ...chunk }, sampleOptions);
+    // A chunk that ends its process may be tolerated, so it must not end that of the plan for the third time.
+    const chunkMs =
+      known ??
+      (attempt.alone ? limits.packMsMin : await timeChunks(planned, samples, compute, roundsFor(packSize)));
+    return { planned, chunkMs };
+  } finally {
+    leave();
+  }
+}

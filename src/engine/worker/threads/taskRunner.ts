@@ -1,0 +1,185 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { readFileSync } from "node:fs";
+import { threadId, workerData } from "node:worker_threads";
+import { withinAttempt } from "../../calculation/attempt.ts";
+import type { AttemptTime, Calculations } from "../../calculation/contract.ts";
+import { type Files, filesOver, releaseSpares } from "../../calculation/files.ts";
+import { placeOf, userFrames } from "../../calculation/placeOf.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../calculation/runJob.ts";
+import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
+import { limits } from "../../model/limits.ts";
+import { printedLimits } from "../../model/printed.ts";
+import { markChunk } from "./chunkMark.ts";
+import { printingOf, withPrinting } from "./printing.ts";
+import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
+import type { InputSink } from "./userCode.ts";
+
+/**
+ * What one worker thread does with a task, given how it loads the calculations: user code runs here and nowhere else. A thread
+ * has no storage and no lease: what it reads comes from the main thread, and what it makes goes back there.
+ */
+export function taskRunner(load: (files: readonly string[]) => Promise<Calculations>): TaskRunner {
+  const { files, printToError } = workerData as ThreadData;
+  if (printToError === true) process.stdout.write = process.stderr.write.bind(process.stderr);
+  const calculations = load(files);
+  // A file that does not load fails each task with the reason; the rejection alone must not end the thread.
+  calculations.catch(() => {});
+  keepFloating();
+  return (task) => runTask(task, calculations);
+}
+
+type TaskRunner = (task: ThreadTask) => Promise<ThreadAnswer>;
+
+async function runTask(task: ThreadTask, calculations: Promise<Calculations>): Promise<ThreadAnswer> {
+  const { port } = task;
+  const { ask, tell, access } = threadPort(port);
+  const printing = printingOf(task, tell);
+  try {
+    const known = await calculations;
+    const has = known.versionOf(task.calculation);
+    if (task.code !== undefined && has !== task.code)
+      return { ok: false, code: "other-code", message: "", has };
+    if ((await ask({ say: "taken", thread: threadId })).say === "drop")
+      return { ok: false, code: "dropped", message: "" };
+    const startedMs = performance.now();
+    const calculation = known.get(task.calculation);
+    const waitedBeforeMs = waitedMs();
+    const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
+    const time = timeOf(task.limitMs);
+    const value = await withinAttempt(time, () =>
+      withPrinting(printing, () =>
+        withFloating(() => work(task, calculation, filesOver(access), { sink, time })),
+      ),
+    );
+    const waitedForMs = waitedMs() - waitedBeforeMs;
+    const ms = performance.now() - startedMs;
+    return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), value };
+  } catch (error) {
+    const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
+    return {
+      ok: false,
+      code,
+      // User code may quote whole files; this goes into logs and records, several times over.
+      message: messageOf(error).slice(0, limits.errorCharactersMax),
+      stack: stackOf(error)?.slice(0, limits.errorCharactersMax),
+    };
+  } finally {
+    releaseSpares();
+    // Its answer comes after all lines, and the process does not close the port before.
+    if (printing.printed > 0)
+      await ask({ say: "printed", more: Math.max(0, printing.printed - printedLimits.lines) });
+    port.close();
+  }
+}
+
+/** A task as the owner of the promises that its code makes. */
+interface Owner {
+  phase: "works" | "waits" | "ended";
+  readonly floating: unknown[];
+}
+
+const owners = new AsyncLocalStorage<Owner>();
+let latest: Owner | undefined;
+
+/**
+ * A rejection that nobody handles belongs to the task whose code made it, however late. While that works, it ends the
+ * thread, as everywhere in Node; after that it fails the task; and when the task's answer is given, it is only printed.
+ */
+const keepFloating = (): void =>
+  void process.on("unhandledRejection", (error) => {
+    const owner = owners.getStore() ?? latest;
+    if (owner?.phase === "waits") owner.floating.push(error);
+    else if (owner?.phase === "ended")
+      console.error(`a promise of a task that has ended was rejected: ${messageOf(error)}${placeOf(error)}`);
+    else throw error instanceof Error ? error : new Error(messageOf(error));
+  });
+
+/**
+ * Does work and waits one turn for promises that it did not await: a rejection of one fails this work, if nothing else did
+ * before.
+ */
+async function withFloating<T>(run: () => Promise<T>): Promise<T> {
+  const owner: Owner = { phase: "works", floating: [] };
+  latest = owner;
+  const [done] = await Promise.allSettled([owners.run(owner, run)]);
+  owner.phase = "waits";
+  await new Promise((turned) => setImmediate(turned));
+  owner.phase = "ended";
+  if (done.status === "rejected") throw done.reason;
+  const [error] = owner.floating;
+  if (owner.floating.length === 0) return done.value;
+  const what = `a promise that was not awaited was rejected: ${messageOf(error)}${placeOf(error)}`;
+  throw new CalculationError("calculation-threw", what, { cause: error });
+}
+
+/**
+ * Time since its start that this thread was ready to run while other threads had the cores, in ms. 0 where the system
+ * does not tell: only Linux does (docs.kernel.org/scheduler/sched-stats.html, second field, in nanoseconds).
+ */
+function waitedMs(): number {
+  try {
+    return Number(readFileSync("/proc/thread-self/schedstat", "utf8").split(" ")[1]) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+type Calculation = Parameters<typeof runCompute>[0];
+
+interface Surroundings {
+  readonly sink: InputSink;
+  readonly time: AttemptTime;
+}
+
+function work(
+  task: ThreadTask,
+  calculation: Calculation,
+  files: Files,
+  { sink, time }: Surroundings,
+): Promise<unknown> {
+  switch (task.kind) {
+    case "plan":
+      return runPlan(calculation, task.params, sink, { files, time });
+    case "compute":
+      return runCompute(calculation, task, files, {
+        searchOn: timeBox(Math.min(searchMs, task.limitMs / searchShare)),
+        onChunk: (index) => markChunk(task.mark, index),
+      });
+    case "fold":
+      return runFold(calculation, task.params, task);
+    case "finish":
+      return runFinish(calculation, task);
+  }
+}
+
+/** The time of an attempt that begins now. */
+function timeOf(limitMs: number): AttemptTime {
+  const startedMs = performance.now();
+  const marginMs = Math.min(limitMs / 4, Math.max(1_000, limitMs / 32));
+  return {
+    limitMs,
+    spentMs: () => performance.now() - startedMs,
+    ending: AbortSignal.timeout(Math.floor(limitMs - marginMs)),
+  };
+}
+
+/** Time for the search for a chunk whose partial cannot be stored; at the time limit nothing would be reported. */
+const searchMs = 5_000;
+const searchShare = 4;
+
+/** A function that is true from its first call on for so long. */
+function timeBox(ms: number): () => boolean {
+  let untilMs: number | undefined;
+  return () => {
+    untilMs ??= performance.now() + ms;
+    return performance.now() < untilMs;
+  };
+}
+
+/** The error and where user code threw; the frames of this program tell its author nothing. */
+function stackOf(error: unknown): string | undefined {
+  if (!(error instanceof LeasefoldError)) return error instanceof Error ? error.stack : undefined;
+  const ofUser = error.code === "calculation-threw" && error.cause instanceof Error;
+  const thrown = ofUser ? (error.cause as Error) : error;
+  return [`${thrown.name}: ${error.message}`, ...userFrames(thrown)].join("\n");
+}

@@ -1,0 +1,79 @@
+import type { ResultBytes } from "../../calculation/contract.ts";
+import type { CoveringPart } from "../../calculation/foldParts.ts";
+import type { ChunkRange, PlannedChunks, SampleTime } from "../../calculation/timeChunks.ts";
+import type { Range } from "../../model/packs.ts";
+import type { PrintedLine } from "../../model/printed.ts";
+
+/**
+ * The port through which the engine runs a user's calculation: a pool of worker threads, or code in this process for
+ * simulations. Whatever goes wrong in user code is a `CalculationError`.
+ *
+ * Not promised: that a task ends by itself. Its time limit counts from when a thread takes it; at the limit the thread
+ * is ended and the task fails.
+ */
+export interface UserCode {
+  /**
+   * Takes a thread for tasks with `held`, one after the other, so that none of them waits behind others. Whoever holds it
+   * calls what this resolves to, once, whatever became of the tasks.
+   */
+  hold(options: Pick<TaskOptions, "urgent" | "alone">): Promise<() => void>;
+  /**
+   * Runs `plan`. A list goes to `sink` in order, in batches of at most 5,000 inputs and 4 MB, the next one only after
+   * `sink` has settled. A count never calls it.
+   */
+  plan(task: CalculationTask, sink: InputSink, options: TaskOptions): Promise<PlannedChunks>;
+  /** Computes chunks `[from, to)` and folds them by the tree of spans. */
+  compute(task: ComputeTask, options: TaskOptions): Promise<TaskOutput>;
+  /** Folds encoded partials, which are in index order, into one that covers a range. */
+  fold(task: FoldTask, options: TaskOptions): Promise<TaskOutput>;
+  finish(task: FinishTask, options: TaskOptions): Promise<ResultBytes>;
+  stop(): Promise<void>;
+}
+
+export interface CalculationTask {
+  readonly calculation: string;
+  readonly params: unknown;
+}
+
+export type ComputeTask = CalculationTask & ChunkRange;
+
+/** `[from, to)`: what the fold covers. */
+export interface FoldTask extends CalculationTask, Range {
+  readonly parts: readonly CoveringPart[];
+}
+
+/** The result of the parts together; none give the calculation's zero. */
+export interface FinishTask extends CalculationTask {
+  readonly parts: readonly CoveringPart[];
+  /** Chunks that the parts contain. */
+  readonly folded: number;
+  /** Chunks of the whole run. */
+  readonly count: number;
+}
+
+export type InputSink = (inputs: readonly unknown[]) => Promise<void>;
+
+/** Encoded partial, and the time that a thread spent on it. */
+export interface TaskOutput extends SampleTime {
+  readonly bytes: Uint8Array;
+}
+
+export interface TaskOptions {
+  /** Urgent tasks are taken before all others. */
+  readonly urgent: boolean;
+  /** Counts from when a thread takes the task. */
+  readonly limitMs: number;
+  /** Nothing else runs in this process meanwhile, because the task may end the process. */
+  readonly alone?: boolean;
+  /** The caller holds the thread for this task; see `hold`. */
+  readonly held?: boolean;
+  /** Ends the task, which fails with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /**
+   * Called when a thread takes the task; if it rejects, the task is not run and fails with that error. `chunkNow` tells the
+   * chunk that the thread computes at that moment.
+   */
+  readonly onStart?: (chunkNow?: () => number | undefined) => void | Promise<void>;
+  /** Gets each line that user code prints, and at last how many more there were. */
+  readonly onPrint?: ((line: PrintedLine | undefined, more: number) => void) | undefined;
+}

@@ -1,0 +1,179 @@
+import { resolve } from "node:path";
+import { namePattern } from "../../calculations/registry.ts";
+import type { Calculations } from "../../engine/calculation/contract.ts";
+import { namedFiles, withPackaged } from "../../engine/calculation/ownFiles.ts";
+import {
+  type DescribedCalculation,
+  describeCalculation,
+  describeCalculations,
+} from "../../engine/client/describeCalculations.ts";
+import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
+import { type PlanRequest, planInThread } from "../../engine/client/estimate/planInThread.ts";
+import type { RunRequest } from "../../engine/client/runRequest.ts";
+import { type Submitted, submit } from "../../engine/client/submit.ts";
+import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
+import { shownIdentity } from "../../engine/model/identity.ts";
+import { readSettings } from "../../engine/model/settings.ts";
+import type { Cli, Session } from "./cli.ts";
+import { clientFiles, type Surroundings } from "./connect.ts";
+import { loadFiles } from "./loadFiles.ts";
+
+/** Read once, so that concurrent loads restore the same function. */
+const writeOutput = process.stdout.write;
+
+/** The built-in calculations and the user's: that of `file`, or else the packaged ones and those of LEASEFOLD_CALCULATIONS. */
+export async function knownCalculations(
+  at: Surroundings,
+  file?: string,
+  signal = new AbortController().signal,
+): Promise<Calculations> {
+  // What a file prints while it loads must not mix with the answer.
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  try {
+    return await loadFiles(calculationFiles(at, file), { signal });
+  } finally {
+    process.stdout.write = writeOutput;
+  }
+}
+
+/** The user's files among them, absolute. */
+export function calculationFiles({ env, folder }: Surroundings, file?: string): readonly string[] {
+  if (file !== undefined) return [resolve(folder, file)];
+  return withPackaged(namedFiles(env["LEASEFOLD_CALCULATIONS"], folder));
+}
+
+/** The absolute file, if the command line names a file and not a calculation. */
+export const fileAsked = (folder: string, asked: string): string | undefined =>
+  /[\\/]|\.[cm]?[jt]s$/.test(asked) ? resolve(folder, asked) : undefined;
+
+/** A registry with the calculation that the command line gives by name or by file, and its name. */
+export async function registryFor(cli: Pick<Cli, "folder" | "calculations">, asked: string) {
+  const file = fileAsked(cli.folder, asked);
+  const calculations = await cli.calculations(file);
+  if (file === undefined) return { calculations, name: asked };
+  return { calculations, file, name: calculations.list().at(-1)?.name ?? asked };
+}
+
+/** The calculations known here, then those that only the local instances know. */
+export async function knownAndRunning(session: Session): Promise<readonly DescribedCalculation[]> {
+  const known = describeCalculations(await session.cli.calculations());
+  const names = new Set(known.map(({ name }) => name));
+  const instances = await session.instances();
+  const running = await instances?.calculations().catch(async (error: unknown) => {
+    await session.note(`those of the running instances are not listed: ${messageOf(error)}`);
+    return [];
+  });
+  return [...known, ...(running ?? []).filter(({ name }) => !names.has(name))];
+}
+
+/** A calculation that the command line names, in this process or in the local instances. */
+export interface AskedCalculation extends DescribedCalculation {
+  /** Throws `InputError` for wrong parameters, if they can be checked here. */
+  check(params: Readonly<Record<string, unknown>>): void;
+  submit(request: Omit<RunRequest, "calculation">): Promise<Submitted>;
+  /** Plans in a thread of this process, which Ctrl-C always ends, or in an instance. */
+  plan(request: Omit<PlanRequest, "calculation">): Promise<RunEstimate>;
+}
+
+/** Found by a file, by a name known here, or by a name that the local instances know. Throws `InputError`. */
+export async function askedCalculation(session: Session, asked: string): Promise<AskedCalculation> {
+  const { cli } = session;
+  const { calculations, name, file } = await registryFor(cli, asked);
+  const known = calculations.list().map((one) => one.name);
+  if (!known.includes(name)) return await ofInstances(session, name, known);
+  const calculation = calculations.get(name);
+  const described = describeCalculation(calculations, calculation);
+  return {
+    ...described,
+    check: (params) => void calculations.parseParams(calculation, params),
+    async submit(request) {
+      await checkInstances(session, name, described.code);
+      return submit({ ...(await session.client()), calculations }, { ...request, calculation: name });
+    },
+    plan: (request) =>
+      planInThread(
+        { ...request, calculation: name },
+        {
+          calculations,
+          clock: cli.clock,
+          settings: readSettings(cli.env),
+          access: clientFiles(() => session.client(), cli.env),
+          startThread: (access) => cli.startThread(access, file),
+        },
+        cli.signal,
+      ),
+  };
+}
+
+/** Throws `InputError` if local instances have other code, as they would never compute the run. */
+async function checkInstances(session: Session, name: string, code: string): Promise<void> {
+  const instances = await session.instances();
+  const there = await instances?.calculations().catch(() => undefined);
+  if (there === undefined) return;
+  const theirs = there.find((one) => one.name === name);
+  if (theirs === undefined) {
+    const known = there.map((one) => one.name).join(", ");
+    throw otherCode(`the instances do not have the calculation: ${name}: they have ${known}. ${fix}`);
+  }
+  if (theirs.code !== code) {
+    const both = `${shownIdentity(theirs.code)} there, ${shownIdentity(code)} here`;
+    const cure = theirs.changed === true && instances?.watch === true ? loading : fix;
+    throw otherCode(`the instances run another version: ${both}. ${cure}`);
+  }
+}
+
+const loading =
+  'They watch their files and load a changed one within seconds: submit again. The output of "leasefold up" says if it does not load';
+
+const fix = `Start them with this file: "leasefold down", then "leasefold up --calculation <file>"`;
+
+const otherCode = (message: string): InputError =>
+  new InputError("conflict", "other-code", message, { field: "calculation" });
+
+/** A calculation whose code only the local instances have; they check its parameters and plan it. */
+async function ofInstances(
+  session: Session,
+  name: string,
+  known: readonly string[],
+): Promise<AskedCalculation> {
+  const instances = await session.instances();
+  if (instances === undefined) throw unknown(name, known, "no instances run here that it could ask");
+  const there = await instances.calculations().catch((error: unknown) => {
+    const { message } = unknown(name, known, `the instances do not answer: ${messageOf(error)}`);
+    throw new StorageError("busy", "", undefined, message, error);
+  });
+  const found = there.find((one) => one.name === name);
+  if (found === undefined) {
+    const more = there.map((one) => one.name).filter((one) => !known.includes(one));
+    throw unknown(name, known, `the instances know ${more.length === 0 ? "no other" : more.join(", ")}`);
+  }
+  const { changed, ...described } = found;
+  const refuseChanged = (): void => {
+    if (changed !== true) return;
+    const restart =
+      'Restart them ("leasefold down", then "leasefold up"), or start them with --watch, which loads a changed file';
+    throw otherCode(
+      `the file is newer than what the instances run, which is ${shownIdentity(found.code)}. ` +
+        (instances.watch === true ? loading : restart),
+    );
+  };
+  return {
+    ...described,
+    check: () => undefined,
+    async submit(request) {
+      refuseChanged();
+      return await instances.submit({ ...request, calculation: name });
+    },
+    async plan(request) {
+      refuseChanged();
+      return await instances.plan({ ...request, calculation: name });
+    },
+  };
+}
+
+function unknown(name: string, known: readonly string[], instances: string): InputError {
+  const file = `./${namePattern.test(name) ? name : "mine"}.ts`;
+  const cure = `For one of your own, give its file, such as ${file}, or start "leasefold up --calculation ${file}"`;
+  const here = `there is no calculation ${JSON.stringify(name)}: this command knows ${known.join(", ")}`;
+  return new InputError("unknown", "unknown-calculation", `${here}; ${instances}. ${cure}`);
+}

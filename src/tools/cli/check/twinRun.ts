@@ -1,0 +1,182 @@
+import { electionSettings } from "../../../election/settings.ts";
+import type { AnyCalculation, Calculations } from "../../../engine/calculation/contract.ts";
+import type { Client } from "../../../engine/client/client.ts";
+import { ensureContainersAndQueues } from "../../../engine/client/containersAndQueues.ts";
+import { failures } from "../../../engine/client/failures.ts";
+import { findManifest } from "../../../engine/client/result.ts";
+import { status } from "../../../engine/client/status.ts";
+import { submit } from "../../../engine/client/submit.ts";
+import { Coordinator } from "../../../engine/leader/tick.ts";
+import { limits } from "../../../engine/model/limits.ts";
+import { namesOf, poisonOf } from "../../../engine/model/names.ts";
+import type { TreeLimits } from "../../../engine/model/packs.ts";
+import { memoryStorage } from "../../../engine/storage/memory/memoryStorage.ts";
+import type { Clock, Random } from "../../../engine/storage/ports.ts";
+import { handlePoison, handleWork } from "../../../engine/worker/handleWork.ts";
+import type { Delivery, WorkerPorts } from "../../../engine/worker/ports.ts";
+import { processState } from "../../../engine/worker/processState.ts";
+import type { UserCode } from "../../../engine/worker/threads/userCode.ts";
+import { makeHostLog } from "../../local/host/hostLog.ts";
+import { startQueueListener } from "../../local/host/queueTrigger.ts";
+
+export type TwinEnd =
+  | { readonly kind: "result"; readonly body: Uint8Array; readonly packs: number }
+  /** `message` is that of the first failure. */
+  | { readonly kind: "failed"; readonly message: string };
+
+/** Small enough for a few dozen packs to make shards, nodes and nodes of nodes. */
+const tree: TreeLimits = { directPacksMax: 4, shardPacksMax: 4, fanIn: 2 };
+const packsWanted = 24;
+const id = "check";
+
+/** Runs the first chunks of a calculation with the real coordinator and worker, in this process and on in-memory storage. */
+export async function twinRun(run: {
+  readonly calculation: string;
+  readonly params: unknown;
+  /** As the serial run had them. */
+  readonly chunks: number;
+  readonly code: UserCode;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly packLimitMs: number;
+  readonly signal: AbortSignal;
+}): Promise<TwinEnd> {
+  const { calculation, chunks, clock, random, packLimitMs } = run;
+  const storage = memoryStorage({ clock, random });
+  const calculations = onlyCalculation(calculation, run.params);
+  const client: Client = { storage, names: namesOf(id), clock, random, calculations };
+  await ensureContainersAndQueues(client);
+  const app = startAppInProcess(
+    client,
+    { userCode: firstChunks(run.code, chunks), tree, versionOf: () => id, packLimitMs },
+    { atOnce: 1, pollMs: 20, loop: { loopMs: 50, fastLoopMs: 20 } },
+  );
+  try {
+    const packSize = Math.max(1, Math.ceil(chunks / packsWanted));
+    await submit(client, { calculation, id, packSize });
+    return await untilEnded(client, run.signal);
+  } finally {
+    await app.stop();
+  }
+}
+
+async function untilEnded(client: Client, signal: AbortSignal): Promise<TwinEnd> {
+  let view = await status(client, id);
+  while (view.active) {
+    signal.throwIfAborted();
+    await client.clock.sleep(10, signal);
+    view = await status(client, id);
+  }
+  if (view.phase !== "complete") {
+    const [first] = (await failures(client, id, { max: 1 })).failures;
+    return { kind: "failed", message: first?.message ?? view.error?.message ?? view.word };
+  }
+  const manifest = await findManifest(client, id);
+  const found = await client.storage.blobs.read(client.names.results, manifest.blob);
+  if (found.kind === "missing") return { kind: "failed", message: "the result is gone" };
+  return { kind: "result", body: found.body, packs: manifest.packs };
+}
+
+/** Plans only the first chunks. User code still sees the `count` of the whole plan, as if the others had failed and were tolerated. */
+function firstChunks(code: UserCode, chunks: number): UserCode {
+  let count = chunks;
+  return {
+    ...code,
+    async plan(work, sink, task) {
+      let from = 0;
+      const firstInputs: typeof sink = async (inputs) => {
+        const wanted = inputs.slice(0, Math.max(0, chunks - from));
+        from += inputs.length;
+        if (wanted.length > 0) await sink(wanted);
+      };
+      const planned = await code.plan(work, firstInputs, task);
+      count = planned.chunks;
+      return { ...planned, chunks: Math.min(chunks, planned.chunks) };
+    },
+    compute: (work, task) => code.compute({ ...work, count }, task),
+    finish: (work, task) => code.finish({ ...work, count }, task),
+  };
+}
+
+/** A registry of one name, as only a thread has loaded the calculation and parsed its parameters. */
+const onlyCalculation = (name: string, params: unknown): Calculations => ({
+  list: () => [],
+  get: () => ({ name }) as AnyCalculation,
+  versionOf: () => id,
+  parseParams: () => params,
+  describeParams: () => [],
+});
+
+/** One instance of the app in this process, on the client's storage. Leads and works until `stop`. */
+export function startAppInProcess(
+  { storage, names, clock, random }: Client,
+  code: Pick<WorkerPorts, "userCode" | "tree" | "versionOf" | "packLimitMs">,
+  pace: {
+    /** Concurrent messages of one queue. */
+    readonly atOnce: number;
+    /** Between two polls of an empty queue, and between two ticks. */
+    readonly pollMs: number;
+    readonly loop: { readonly loopMs: number; readonly fastLoopMs: number };
+  },
+): { stop(): Promise<void> } {
+  const shared = { storage, names, clock, random, log: () => {} };
+  const leading = new Coordinator(
+    { ...shared, onElection: () => {} },
+    {
+      holder: "in-process",
+      election: electionSettings({ budgetMs: 3_600_000 }),
+      loop: pace.loop,
+      keepDays: 0,
+      packLimitMs: code.packLimitMs,
+    },
+  );
+  const worker: WorkerPorts = {
+    ...shared,
+    ...code,
+    foldBytesMax: limits.foldBytesMax,
+    endRetryMs: limits.endRetryMs,
+    ...processState(shared, {
+      instance: "in-process",
+      threads: pace.atOnce,
+      version: "",
+      codes: [],
+      memoryMb: () => 0,
+    }),
+  };
+  const listen = (queue: string, handle: (delivery: Delivery) => Promise<void>) =>
+    startQueueListener({
+      queue,
+      clock,
+      random,
+      queues: storage.queues,
+      batchSize: pace.atOnce,
+      newBatchThreshold: pace.atOnce,
+      maxPollingIntervalMs: pace.pollMs,
+      maxDequeueCount: 5,
+      visibilityTimeoutMs: 0,
+      log: makeHostLog(() => {}),
+      invoke: ({ text, dequeueCount: attempt }) =>
+        handle({ queue, text, attempt, urgent: queue === names.urgent }).then(
+          () => true,
+          () => false,
+        ),
+    });
+  const listeners = [names.packs, names.urgent].flatMap((queue) => [
+    listen(queue, (delivery) => handleWork(worker, delivery)),
+    listen(poisonOf(queue), (delivery) => handlePoison(worker, delivery)),
+  ]);
+  const stopping = new AbortController();
+  const ticking = (async () => {
+    while (!stopping.signal.aborted) {
+      const startedAtMonotonicMs = clock.monotonicMs();
+      await leading.tick({ startedBy: "tick", startedAtMonotonicMs, stopping: stopping.signal });
+      await clock.sleep(pace.pollMs, stopping.signal);
+    }
+  })();
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all([ticking, ...listeners.map((listener) => listener.stop())]);
+    },
+  };
+}

@@ -1,0 +1,219 @@
+import { type Command, Option } from "commander";
+import type { Client } from "../../../engine/client/client.ts";
+import { type Failures, type FailureView, failures } from "../../../engine/client/failures.ts";
+import { durations } from "../../../engine/client/inspection/durations.ts";
+import { packMap } from "../../../engine/client/inspection/packMap.ts";
+import { timeline } from "../../../engine/client/inspection/timeline.ts";
+import { workers } from "../../../engine/client/inspection/workers.ts";
+import { type ListedRun, listPhases, type RunsQuery, runs } from "../../../engine/client/runs.ts";
+import { status } from "../../../engine/client/status.ts";
+import { shownIdentity } from "../../../engine/model/identity.ts";
+import { rangeText } from "../../../engine/model/packs.ts";
+import type { Session } from "../cli.ts";
+import { checkRange, wholeOption } from "../options.ts";
+import { durationTables, mapLines, termColumns, termRows } from "../render/inspection.ts";
+import { runDetails, tryingText } from "../render/runDetails.ts";
+import { clipped, type Row, right, table } from "../render/table.ts";
+import {
+  clip,
+  count,
+  countOf,
+  duration,
+  endedPacks,
+  oneLine,
+  percent,
+  stateText,
+  styleOfWord,
+  wrap,
+} from "../render/text.ts";
+import { exitCodeOfRun, watchRun } from "../watchRun.ts";
+
+/** `leasefold runs`: active runs, then those that have ended, a page at a time. */
+export function addRuns(program: Command, session: Session): void {
+  program
+    .command("runs")
+    .description("list the runs, active ones first, then the newest")
+    .option("--limit <n>", "number of ended runs to show, at most (default: 50)", wholeOption)
+    .option("--cursor <text>", "continue after an earlier page; its --json output has the cursor")
+    .addOption(new Option("--phase <phase>", "only runs in this phase").choices(listPhases))
+    .option("--calculation <name>", "only runs of this calculation")
+    .addOption(new Option("--output <format>", "wide: show the identity of the code too").choices(["wide"]))
+    .action(async ({ output, ...query }: RunsQuery & { readonly output?: "wide" }) => {
+      const page = await runs(await session.client(), query);
+      const { runs: all } = page;
+      await session.noteInstancesDown();
+      if (session.json()) return await session.printJson(page);
+      const more = page.cursor !== undefined;
+      if (all.length === 0 && !more) return await session.print("no runs");
+      const code = output === "wide" ? ["CODE"] : [];
+      await session.printTable(
+        ["RUN", "STATE", right("DONE"), right("PACKS"), right("ELAPSED"), ...code, clipped("CALCULATION")],
+        all.map((run) => rowOfRun(run, output === "wide")),
+      );
+      if (more)
+        await session.note("there are more; --limit shows up to 1000, --cursor the next page (see --json)");
+    });
+}
+
+function rowOfRun(run: ListedRun, wide: boolean): Row {
+  const style = styleOfWord(run.word);
+  if (!("phase" in run)) {
+    const state = { text: stateText(run), style };
+    return [run.run, state, "", "", "", ...(wide ? [""] : []), oneLine(run.error.message)];
+  }
+  const { packs } = run;
+  return [
+    run.run,
+    { text: stateText(run), style },
+    packs === undefined ? "" : percent(endedPacks(run), packs.total),
+    packs === undefined ? "" : count(packs.total),
+    duration(run.elapsedS),
+    ...(wide ? [run.code === undefined ? "" : shownIdentity(run.code)] : []),
+    `${run.calculation} ${oneLine(JSON.stringify(run.params) ?? "…")}`,
+  ];
+}
+
+/** One of these, for details that cost more calls than the state. */
+interface Details {
+  readonly map?: boolean;
+  readonly durations?: boolean;
+  readonly timeline?: boolean;
+}
+
+/** `leasefold watch RUN`: the live screen of a run until it has ended. */
+export function addWatch(program: Command, session: Session): void {
+  program
+    .command("watch")
+    .description("show a run live until its end: progress, leader, what each worker computes")
+    .argument("<run>", "id of the run")
+    .action((run: string) => showStatus(session, run, { watch: true }));
+}
+
+/** `leasefold status RUN`: the state of a run; with --watch until it has ended. */
+export function addStatus(program: Command, session: Session): void {
+  program
+    .command("status")
+    .description("show the state of a run: progress, rate, remaining time, leader, calls and their cost")
+    .argument("<run>", "id of the run")
+    .option("--watch", "show progress until the run is over; exit code 0 only if it is complete")
+    .addOption(
+      new Option("--map", "show every pack instead: done, in flight, failed, not sent").conflicts(
+        others("map"),
+      ),
+    )
+    .addOption(new Option("--durations", "show how long packs took instead").conflicts(others("durations")))
+    .addOption(
+      new Option("--timeline", "show who led the run and when instead").conflicts(others("timeline")),
+    )
+    .action((run: string, options: Details & { watch?: boolean }) => showStatus(session, run, options));
+}
+
+async function showStatus(
+  session: Session,
+  run: string,
+  { watch = false, ...details }: Details & { readonly watch?: boolean },
+): Promise<void> {
+  const { cli } = session;
+  const client = await session.client();
+  if (Object.values(details).includes(true)) return await tellDetails(session, client, run, details);
+  // With --json standard output holds only the answer.
+  const screen = session.json() ? cli.err : cli.out;
+  const view = watch ? await watchRun(session, client, run, screen) : await status(client, run);
+  if (watch) session.exitCode = exitCodeOfRun(view);
+  else await session.noteInstancesDown();
+  const { runs } = view.active ? await workers(client) : { runs: [] };
+  const computedBy = runs.find(({ uid }) => uid === view.uid);
+  const told = { ...view, ...(computedBy === undefined ? {} : { computedBy }) };
+  if (session.json()) return await session.printJson(told);
+  await cli.out.write(runDetails(cli.out, told));
+}
+
+const others = (one: keyof Details): string[] =>
+  ["watch", "map", "durations", "timeline"].filter((name) => name !== one);
+
+async function tellDetails(session: Session, client: Client, run: string, asked: Details): Promise<void> {
+  const { out } = session.cli;
+  if (asked.map === true) {
+    const map = await packMap(client, run);
+    if (session.json()) return await session.printJson(map);
+    for (const line of mapLines(out, map)) await session.print(line);
+  } else if (asked.timeline === true) {
+    const found = await timeline(client, run);
+    if (session.json()) return await session.printJson(found);
+    if (found.terms.length === 0) return await session.print(`no leader has seen ${run} yet`);
+    await session.printTable(termColumns, termRows(found));
+  } else {
+    const found = await durations(client, run);
+    if (session.json()) return await session.printJson(found);
+    if (found.counted === 0) return await session.print(`no pack of ${run} has ended yet`);
+    for (const { columns, rows } of durationTables(found)) await session.printTable(columns, rows);
+    if (found.cut) await session.note(`${countOf(found.counted, "pack")} counted, and not all that ended`);
+  }
+}
+
+/** `leasefold failures RUN`: what failed and why, and what is retried. */
+export function addFailures(program: Command, session: Session): void {
+  program
+    .command("failures")
+    .description("show what failed in a run, and why")
+    .argument("<run>", "id of the run")
+    .option("--max <n>", "number of records to show, at most", wholeOption)
+    .action(async (run: string, options: { max?: number }) => {
+      checkRange("max", options.max, 1);
+      const found = await failures(await session.client(), run, { ...options, inputs: true });
+      if (session.json()) return await session.printJson(found);
+      if (found.failures.length + found.trying.length === 0)
+        return await session.print(`no failures in ${run}`);
+      if (found.failures.length > 0) await printFailures(session, found);
+      await printTrying(session, found);
+    });
+}
+
+/** At most so many different errors that the table has clipped are shown whole below it. */
+const wholeMax = 5;
+
+const tryingMax = 10;
+
+/** Leaves room for the error on a terminal of 80 columns; a program gets the whole input. */
+const inputWidth = 24;
+
+async function printFailures(session: Session, found: Failures): Promise<void> {
+  const { out } = session.cli;
+  const hasInputs = found.failures.some(({ inputs }) => inputs !== undefined);
+  const input = hasInputs ? ["INPUT"] : [];
+  const shown = table(
+    out,
+    ["WORK", "CHUNKS", ...input, right("TRIES"), "CODE", clipped("ERROR")],
+    found.failures.map((one) =>
+      rowOfFailure(one, hasInputs, Number.isFinite(out.columns) ? inputWidth : Number.POSITIVE_INFINITY),
+    ),
+  );
+  await out.write(shown);
+  const messages = new Set(found.failures.map(({ message }) => oneLine(message)));
+  const cut = [...messages].filter((message) => !shown.includes(message)).slice(0, wholeMax);
+  for (const message of cut) await session.print(["", ...wrap(message, out.columns)].join("\n"));
+  if (found.failures.some(({ chunks }) => chunks !== undefined && chunks.to - chunks.from > 1)) {
+    await session.note("a pack fails as a whole; with submit --pack-size 1 only chunks with an error do");
+  }
+  if (found.more) await session.note(`only the first ${count(found.failures.length)}; --max shows more`);
+}
+
+function rowOfFailure(failure: FailureView, hasInputs: boolean, inputWidth: number): Row {
+  const inputs = (failure.inputs ?? []).map((input) => JSON.stringify(input) ?? "").join(", ");
+  return [
+    failure.pack === undefined ? failure.work : `pack ${failure.pack}`,
+    failure.chunks === undefined ? "" : rangeText(failure.chunks),
+    ...(hasInputs ? [clip(oneLine(inputs), inputWidth)] : []),
+    String(failure.attempts),
+    failure.code,
+    oneLine(failure.message),
+  ];
+}
+
+async function printTrying(session: Session, { trying }: Failures): Promise<void> {
+  for (const one of trying.slice(0, tryingMax))
+    await session.print(wrap(oneLine(tryingText(one)), session.cli.out.columns).join("\n"));
+  const more = trying.length - tryingMax;
+  if (more > 0)
+    await session.note(`${count(more)} more ${more === 1 ? "is" : "are"} still tried; --json shows all`);
+}

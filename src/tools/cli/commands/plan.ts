@@ -1,0 +1,80 @@
+import type { Command } from "commander";
+import { sampleLimitMs } from "../../../engine/calculation/timeChunks.ts";
+import { callsOf, type FileUse, type RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
+import type { CallCounts } from "../../../engine/model/calls.ts";
+import { askedCalculation } from "../askedCalculation.ts";
+import type { Session } from "../cli.ts";
+import { calculationFailed } from "../exitCodes.ts";
+import { readFreeOptions } from "../freeOptions.ts";
+import { calculationCommand, optionNames, wholeOption } from "../options.ts";
+import { classesText, type Fact, factLines } from "../render/runDetails.ts";
+import { bytes, count, countOf, dollars, duration, oneLine, paint } from "../render/text.ts";
+
+interface Options {
+  readonly param?: readonly string[];
+  readonly packSize?: number;
+  readonly workers?: number;
+}
+
+/** `leasefold plan <calculation>`: size, duration and cost estimate of a run. Needs storage only if the calculation reads files. */
+export function addPlan(program: Command, session: Session): void {
+  calculationCommand(program, "plan", "name of a calculation, or the file of your own, such as ./mine.ts")
+    .description("plan a run here and time a few chunks, to estimate its size, duration and cost")
+    .option("--pack-size <n>", "chunks per pack, instead of what is measured", wholeOption)
+    .option("--workers <n>", "packs computed at once by all instances (default: 20)", wholeOption)
+    .action(async (calculation: string, options: Options, command: Command) => {
+      const { param, packSize, workers } = options;
+      const { params: rows, plan } = await askedCalculation(session, calculation);
+      const params = readFreeOptions(command.args.slice(1), param, rows, optionNames(command));
+      const planned = await plan({ params, packSize, workers });
+      if (planned.failed !== undefined) session.exitCode = calculationFailed;
+      if (session.json()) return await session.printJson(planned);
+      if (planned.failed !== undefined)
+        await session.note(`a chunk that was tried failed: ${oneLine(planned.failed)}`);
+      const { out } = session.cli;
+      const head = oneLine(`${planned.calculation} ${JSON.stringify(planned.params)}`);
+      await session.print(paint(out, "bold", head));
+      for (const line of factLines(out, factsOf(planned), 10)) await session.print(line);
+      if (planned.unmeasured === undefined)
+        await session.note("not included: the cost of compute, and the host's own polls of empty queues");
+    });
+}
+
+function factsOf(run: RunEstimate): readonly Fact[] {
+  if (run.unmeasured !== undefined) {
+    return [
+      ["chunks", count(run.chunks)],
+      ["measured", `nothing: ${run.unmeasured}, so there is no estimate of time and cost`],
+    ];
+  }
+  const { calls, naive } = run;
+  const naiveCalls = count(naive.billed);
+  const about = run.chunkMs < sampleLimitMs ? "about" : "at least";
+  return [
+    ["chunks", `${count(run.chunks)}, each ${about} ${short(run.chunkMs)} on this machine`],
+    ["packs", `${count(run.packs)} of ${count(run.packSize)}, each ${about} ${short(run.packMs)}`],
+    ["shards", count(run.shards)],
+    ["compute", `${duration(run.computeS)} of one thread`],
+    ["expected", `${duration(run.expectedS)} with ${countOf(run.workers, "pack")} at once (--workers)`],
+    ["calls", `${count(calls.billed)}: ${callsText(calls.total)}`],
+    ["", `a pack in a message of its own: ${callsText(calls.perPack)}`],
+    ["", `a minute of leading: ${callsText(calls.perMinute)}`],
+    ...filesFacts(run),
+    ["", `${calls.perChunk.toPrecision(2)} a chunk`],
+    ["dollars", `${dollars(run.dollars)} for storage at list price`],
+    ["naive", `${dollars(naive.dollars)} and ${naiveCalls} calls with a message and a blob for each chunk`],
+  ];
+}
+
+/** Absent for a calculation that lists and reads no files. */
+function filesFacts({ files: { planning, computing } }: RunEstimate): readonly Fact[] {
+  if (planning.list + planning.read === 0) return [];
+  const text = (use: FileUse): string => `${callsText(callsOf(use)) || "none"} (${bytes(use.bytes)})`;
+  return [["", `files: to plan ${text(planning)}; to compute about ${text(computing)}`]];
+}
+
+/** Without deletes of blobs, which are free. */
+const callsText = (calls: CallCounts): string => classesText({ ...calls, delete: 0 });
+
+/** Milliseconds keep their digits. */
+const short = (ms: number): string => (ms < 1_000 ? `${Number(ms.toPrecision(2))} ms` : duration(ms / 1_000));

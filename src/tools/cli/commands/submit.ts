@@ -1,0 +1,132 @@
+import type { Command } from "commander";
+import { clientLimits } from "../../../engine/client/client.ts";
+import type { RunRequest } from "../../../engine/client/runRequest.ts";
+import type { Submitted } from "../../../engine/client/submit.ts";
+import { limits } from "../../../engine/model/limits.ts";
+import { askedCalculation } from "../askedCalculation.ts";
+import type { Session } from "../cli.ts";
+import { readFreeOptions } from "../freeOptions.ts";
+import {
+  badOption,
+  calculationCommand,
+  durationOption,
+  optionNames,
+  toleranceOption,
+  wholeOption,
+} from "../options.ts";
+import { paint } from "../render/text.ts";
+import { checkWritable } from "../saveBytes.ts";
+import { noteUntaken, waitForEnd } from "../watchRun.ts";
+import { uploadSource } from "./upload.ts";
+
+interface Options extends Pick<RunRequest, "id" | "packSize" | "cap" | "tolerate" | "attempts" | "reuse"> {
+  readonly param?: readonly string[];
+  readonly packLimit?: number;
+  readonly deadline?: number;
+  readonly keep?: boolean;
+  readonly upload?: string;
+  readonly wait?: boolean;
+  readonly output?: string;
+}
+
+const packLimit = durationOption(clientLimits.packLimitMsMax);
+const deadlineAfter = durationOption(clientLimits.deadlineMsMax);
+
+/** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */
+export function addSubmit(program: Command, session: Session): void {
+  calculationCommand(program, "submit", "name of a calculation, or the file of your own, such as ./mine.ts")
+    .description("start a run; the calculation's own parameters are options, such as --to 1e9")
+    .option("--id <id>", "id of the run; submitting the same request with it again starts no second run")
+    .option("--pack-size <n>", "chunks per pack, instead of what planning measures", wholeOption)
+    .option("--cap <n>", "packs in flight at most", wholeOption)
+    .option(
+      "--tolerate <n>",
+      "chunks that may fail: a number such as 10, or a share such as 1%",
+      toleranceOption,
+    )
+    .option(
+      "--pack-limit <time>",
+      "time limit of one attempt, such as 30s; that of the app holds if it is less",
+      packLimit,
+    )
+    .option("--attempts <n>", "how often to try a chunk that throws", wholeOption)
+    .option("--deadline <time>", "fail the run if it takes longer, such as 90s, 5m, 2h or 1d", deadlineAfter)
+    .option("--keep", "with --deadline: finish with what is done then; a run that has no plan yet fails")
+    .option(
+      "--reuse [run]",
+      "reuse what an ended run has of the same inputs, by default the newest of this request; keep partials for the next",
+    )
+    .option("--upload <path>", "upload this file or folder first, and use it as the source")
+    .option("--wait", "show progress, then print the result")
+    .option("-o, --output <file>", "write the result to a file; implies --wait")
+    .action(async (asked: string, options: Options, command: Command) => {
+      const {
+        id,
+        packSize,
+        cap,
+        tolerate,
+        attempts,
+        packLimit: packLimitMs,
+        upload,
+        keep = false,
+        reuse,
+      } = options;
+      if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
+      await checkWritable(session.cli, options.output);
+      const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
+      const calculation = await askedCalculation(session, asked);
+      const given = readFreeOptions(
+        command.args.slice(1),
+        options.param,
+        calculation.params,
+        optionNames(command),
+      );
+      const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
+      const request = { params, id, packSize, cap, tolerate, attempts, packLimitMs, deadline, reuse };
+      const submitted = await calculation.submit(request);
+      await noteWhatHolds(session, request, submitted);
+      const { run, created } = submitted;
+      if (options.wait !== true && options.output === undefined) return await tell(session, submitted);
+      await session.note(`${run} ${created ? "submitted" : "was submitted before"}`);
+      await waitForEnd(session, run, options.output);
+    });
+}
+
+/** Says where an option does not take effect as it was given. */
+async function noteWhatHolds(
+  session: Session,
+  { cap, packLimitMs, reuse }: Pick<RunRequest, "cap" | "packLimitMs" | "reuse">,
+  { run, created, ...held }: Submitted,
+): Promise<void> {
+  if (packLimitMs !== undefined && packLimitMs > (held.packLimitMs ?? limits.packLimitMs)) {
+    const told = `the app ends an attempt after ${(held.packLimitMs ?? 0) / 1_000} s (LEASEFOLD_PACK_LIMIT_S)`;
+    await session.note(`--pack-limit: ${held.packLimitMs === undefined ? cutByApp : told}`);
+  }
+  if (created && reuse !== undefined)
+    await session.note(
+      held.reuses === undefined
+        ? "--reuse: no ended run of this request kept partials; this one does, for the next"
+        : `--reuse: takes what ${held.reuses} has of the same inputs`,
+    );
+  if (!created && cap !== undefined && (held.cap ?? cap) !== cap)
+    await session.note(
+      `--cap: ${run} keeps its cap of ${held.cap}; change it with "leasefold cap ${run} ${cap}"`,
+    );
+}
+
+const cutByApp =
+  "the limit of the app counts where it is less (LEASEFOLD_PACK_LIMIT_S, " +
+  `${limits.packLimitMs / 1_000} s by default, and at most half of functionTimeout)`;
+
+async function tell(session: Session, submitted: Submitted): Promise<void> {
+  if (!submitted.woken)
+    await session.note("the wake queue cannot be reached: the run starts with the next timer tick");
+  if (session.json()) return await session.printJson(submitted);
+  await session.print(`${submitted.run}${submitted.created ? "" : " was submitted before"}`);
+  if (session.cli.out.isTty) {
+    await session.note(paint(session.cli.err, "dim", `follow it: leasefold watch ${submitted.run}`));
+  }
+  await session.noteInstancesDown();
+  // A script continues without a pause; a person wants to know that nothing happens.
+  if (session.cli.err.isTty) await noteUntaken(session, submitted.run);
+}

@@ -1,0 +1,115 @@
+import type { ParamRow } from "../../engine/calculation/contract.ts";
+import { nearestName } from "../../engine/client/doctor/checkSettings.ts";
+import { kebab } from "../../engine/client/runRequest.ts";
+import { InputError } from "../../engine/model/errors.ts";
+import { valueText } from "../../engine/model/json.ts";
+import { clip } from "./render/text.ts";
+
+/**
+ * The parameters of a calculation as options: `--to 1e9`, `--to=1e9`, `--verbose` (true), and the pair `to=1e9` of
+ * `--param`, for names that Leasefold's own options use. `--max-size` and `--maxSize` are the parameter `maxSize`. A list takes one value of each time that it is given. Values get the type that the
+ * calculation's schema names; the schema itself rejects what does not fit. `own` are Leasefold's options, which an unknown
+ * one may have meant. Throws `InputError`.
+ */
+export function readFreeOptions(
+  tokens: readonly string[],
+  pairs: readonly string[] = [],
+  rows: readonly ParamRow[],
+  own: readonly string[] = [],
+): Record<string, unknown> {
+  const params: Record<string, unknown> = {};
+  const set = (shown: string, name: string, text: string | undefined): void => {
+    const camel = name.replace(/-([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase());
+    const row = rows.find((one) => one.name === name || one.name === camel);
+    if (row === undefined) {
+      const known = rows.map(({ name }) => optionOf(name));
+      const nearest = nearestName(`--${name}`, [...known, ...own]);
+      const meant = nearest === undefined ? "" : ` (did you mean ${nearest}?)`;
+      throw invalid(
+        name,
+        `unknown parameter: ${shown}${meant}: the parameters are ${known.join(", ") || "none"}`,
+      );
+    }
+    const value = typedValue(row, text, shown);
+    if (!(row.name in params)) params[row.name] = value;
+    else if (row.type.split(" | ").includes("array")) params[row.name] = [params[row.name], value].flat();
+    else throw invalid(row.name, `${shown} is given twice`);
+  };
+  const rest = [...tokens];
+  for (let token = rest.shift(); token !== undefined; token = rest.shift()) {
+    const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(token) ?? [];
+    if (name === undefined)
+      throw invalid(token, `unexpected argument: ${token}: give parameters as --name value`);
+    const takesNext = inline === undefined && rest[0]?.startsWith("--") === false;
+    set(`--${name}`, name, takesNext ? rest.shift() : inline);
+  }
+  for (const pair of pairs) {
+    const index = pair.indexOf("=");
+    if (index < 1) throw invalid("param", `invalid --param: ${pair}: must be name=value`);
+    set(`--param ${pair.slice(0, index)}`, pair.slice(0, index), pair.slice(index + 1));
+  }
+  return params;
+}
+
+/** The text as the listed value or the first type of the row that it fits; lists and objects are given as JSON. */
+function typedValue({ name, type, values }: ParamRow, text: string | undefined, shown: string): unknown {
+  const types = new Set(type.split(" | "));
+  if (text === undefined) {
+    if (types.has("boolean")) return true;
+    throw invalid(name, `${shown} needs a value`);
+  }
+  const listed = values?.find((one) => valueText(one) === text);
+  if (listed !== undefined) return listed;
+  if (types.has("null") && !types.has("string") && text === "null") return null;
+  if (types.has("boolean") && (text === "true" || text === "false")) return text === "true";
+  const isNumber = text.trim() !== "" && Number.isFinite(Number(text));
+  if ((types.has("number") || types.has("integer")) && isNumber) return Number(text);
+  return ["array", "object", "any"].some((one) => types.has(one)) ? jsonOrText(text) : text;
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The option of a parameter: `--max-size` for `maxSize`. A name that is not camel-case stays as it is. */
+export const optionOf = (name: string): string =>
+  `--${/^[a-z][a-zA-Z0-9]*$/.test(name) ? kebab(name) : name}`;
+
+const shownMax = 60;
+
+/** An error about a field of a request names the option of this command line instead, with its value as it was typed. */
+export function asTyped(error: unknown, argv: readonly string[]): unknown {
+  if (!(error instanceof InputError)) return error;
+  const { code, details, message, reason } = error;
+  const { field } = details;
+  if (typeof field !== "string" || !message.startsWith(`${field}: `)) return error;
+  const rule = message.slice(field.length + 2);
+  const found = typedFor(field, argv);
+  if (found === undefined && code !== "bad-parameter") return error;
+  const { option, text = "" } = found ?? { option: optionOf(field) };
+  const value = /^\S{0,60}$/.test(text) ? text : JSON.stringify(clip(text, shownMax));
+  const shown = value === "" || rule.includes(value) ? rule : `${value}: ${rule}`;
+  return new InputError(reason, code, `invalid ${option}: ${shown}`, details);
+}
+
+/** The option that gave a field, and its text. A time in ms is an option without the unit: `--pack-limit` is `packLimitMs`. */
+function typedFor(field: string, argv: readonly string[]): { option: string; text?: string } | undefined {
+  const options = [optionOf(field), optionOf(field.replace(/Ms$/, "")), `--${field}`];
+  for (const [at, token] of argv.entries()) {
+    const [, option = "", inline] = /^(--[^=]+)(?:=(.*))?$/s.exec(token) ?? [];
+    const next = argv[at + 1];
+    const [, name = "", pair] = /^([^=]+)=(.*)$/s.exec(inline ?? next ?? "") ?? [];
+    const isPair = option === "--param" || token === "-p";
+    if (isPair && options.includes(optionOf(name))) return { option: optionOf(name), text: pair ?? "" };
+    const text = inline ?? (next?.startsWith("--") === true ? undefined : next);
+    if (options.includes(option)) return { option, ...(text === undefined ? {} : { text }) };
+  }
+  return undefined;
+}
+
+const invalid = (field: string, message: string): InputError =>
+  new InputError("invalid", "bad-option", message, { field });

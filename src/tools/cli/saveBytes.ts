@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import { open, rename, rm, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { Client } from "../../engine/client/client.ts";
+import { openResult } from "../../engine/client/result.ts";
+import { InputError } from "../../engine/model/errors.ts";
+import type { Manifest } from "../../engine/model/run.ts";
+import type { Cli } from "./cli.ts";
+import { isSystemError, systemReason } from "./options.ts";
+
+/**
+ * Writes a stream to a temporary file beside `file`, and renames it when the stream has ended without an error and the
+ * disk has all of it, so that `file` is never incomplete. Returns its full name. Throws `InputError` where the system
+ * refuses to write.
+ */
+export async function saveBytes(
+  cli: Pick<Cli, "folder">,
+  file: string,
+  openBody: () => Promise<AsyncIterable<Uint8Array>>,
+): Promise<string> {
+  const { path, half, handle } = await openBeside(cli, file);
+  try {
+    await pipeline(await openBody(), handle.createWriteStream({ flush: true }));
+    await rename(half, path);
+    return path;
+  } catch (error) {
+    await handle.close().catch(() => {});
+    await rm(half, { force: true }).catch(() => {});
+    throw isSystemError(error) ? notWritable(file, systemReason(error)) : error;
+  }
+}
+
+/** Throws `InputError` if `file` cannot be written, so that nothing is computed for it in vain. */
+export async function checkWritable(cli: Pick<Cli, "folder">, file: string | undefined): Promise<void> {
+  if (file === undefined) return;
+  const { half, handle } = await openBeside(cli, file);
+  await handle.close();
+  await rm(half);
+}
+
+const notWritable = (file: string, why: string): InputError =>
+  new InputError("invalid", "bad-file", `cannot write ${file}: ${why}`, { field: "output" });
+
+/** A new temporary file beside `file`, open for writing. */
+async function openBeside({ folder }: Pick<Cli, "folder">, file: string) {
+  const path = resolve(folder, file);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) throw notWritable(file, "it is a folder");
+  // A rename would replace a device or pipe.
+  if (found?.isFile() === false) throw notWritable(file, "it is no regular file");
+  const half = `${path}.${randomUUID().slice(0, 8)}.part`;
+  // Results may be anybody's data: a new file is its owner's alone, and one that is replaced stays as open as it was.
+  const handle = await open(half, "wx", (found?.mode ?? 0o600) & 0o777).catch((cause: unknown) => {
+    throw notWritable(file, systemReason(cause));
+  });
+  return { path, half, handle };
+}
+
+/** Streams to standard output as fast as the reader takes it. Throws `InputError` for binary bytes on a terminal. */
+export async function printBytes(cli: Pick<Cli, "out">, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const { isTty } = cli.out;
+  const isText = textCheck();
+  let last: number | undefined;
+  for await (const piece of body) {
+    if (isTty && !isText(piece)) throw new InputError("invalid", "binary-output", binaryOutput);
+    await cli.out.write(piece);
+    last = piece.at(-1) ?? last;
+  }
+  const newline = 10;
+  // On a terminal the prompt begins on a new line; a file or pipe gets the exact bytes.
+  if (isTty && last !== undefined && last !== newline) await cli.out.write("\n");
+}
+
+const binaryOutput = "binary output is not written to a terminal: write it to a file (-o FILE) or to a pipe";
+
+/** Whether each piece of a stream is text: UTF-8 without zero bytes. Content types are whatever user code says. */
+function textCheck(): (piece: Uint8Array) => boolean {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  return (piece) => {
+    try {
+      return !decoder.decode(piece, { stream: true }).includes("\0");
+    } catch {
+      return false;
+    }
+  };
+}
+
+/** Writes the result to a file, which appears only if its hash is right. Returns the file's full name. */
+export const saveResult = (cli: Cli, client: Client, manifest: Manifest, file: string): Promise<string> =>
+  saveBytes(cli, file, async () => (await openResult(client, manifest, { signal: cli.signal })).body);
+
+export async function printResult(cli: Cli, client: Client, manifest: Manifest): Promise<void> {
+  await printBytes(cli, (await openResult(client, manifest, { signal: cli.signal })).body);
+}

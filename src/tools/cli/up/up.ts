@@ -1,0 +1,206 @@
+import { mkdtemp, rmdir } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { namedFiles, withPackaged } from "../../../engine/calculation/ownFiles.ts";
+import { InputError, StorageError } from "../../../engine/model/errors.ts";
+import { type Embedded, startEmbedded } from "../../local/embedded.ts";
+import type { InstanceEvent } from "../../local/instances.ts";
+import { localFilePath, readLocalFile } from "../../local/localFile.ts";
+import { makeFolder } from "../../local/makeFolder.ts";
+import type { Session } from "../cli.ts";
+import { type ConnectOptions, checkNamespace } from "../connect.ts";
+import { loadFiles } from "../loadFiles.ts";
+import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
+import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
+import { duration, paint } from "../render/text.ts";
+import { dashboardAddress } from "../ui/serveUi.ts";
+import { detachUp } from "./detachUp.ts";
+import { reloadChanged } from "./reloadChanged.ts";
+
+interface Options extends ConnectOptions {
+  readonly instances: number;
+  readonly data?: string;
+  readonly adopt?: boolean;
+  readonly port?: number;
+  readonly calculation?: readonly string[];
+  readonly watch?: boolean;
+  readonly detach?: boolean;
+}
+
+/** More instances on one machine only compete for its cores. */
+const instancesMax = 16;
+/** Instances drain for some seconds; one that takes longer is killed. */
+const stopMs = 15_000;
+
+/** `leasefold up`: storage and instances on this machine until Ctrl-C. */
+export function addUp(program: Command, session: Session): void {
+  program
+    .command("up")
+    .description("run storage and instances of the app on this machine, until Ctrl-C")
+    .option("--instances <n>", "number of instances", wholeOption, 3)
+    .option("--data <dir>", "keep the storage in this folder between starts, instead of in memory")
+    .option(
+      "--adopt",
+      "use a --data folder whose files no leasefold up of yours made, because you trust them",
+    )
+    .option("--port <p>", "HTTP port of the first instance; the others follow it", wholeOption)
+    .option("--calculation <file...>", "files of your own calculations")
+    .option("--watch", "reload the files of --calculation when they change, one instance at a time")
+    .option("--detach", 'run in the background; "leasefold down" stops it')
+    .action(async (_options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const calculations = await check(session, options);
+      if (options.detach === true)
+        await detachUp(session, argumentsOf(options, calculations), options.data, calculations);
+      else await up(session, options, calculations);
+    });
+}
+
+/** Checks all options before anything starts. Returns the files of calculations, absolute. */
+async function check(session: Session, options: Options): Promise<readonly string[]> {
+  const { env, folder } = session.cli;
+  if (options.namespace !== undefined) checkNamespace(options.namespace);
+  checkRange("instances", options.instances, 1, instancesMax);
+  const found = await readLocalFile(await localFilePath(env, folder));
+  if (found.kind === "found") {
+    const { supervisorPid, instances } = found.local;
+    const one = instances.length === 1;
+    const what = one ? "1 instance runs" : `${instances.length} instances run`;
+    const stop = `"leasefold down" stops ${one ? "it" : "them"}`;
+    const message = `${what} in this folder already (process ${supervisorPid}); ${stop}`;
+    throw new InputError("conflict", "already-up", message);
+  }
+  await checkPorts(options.port, options.instances);
+  if (options.data !== undefined) await checkData(folder, options.data);
+  if (options.adopt === true && options.data === undefined)
+    throw badOption("adopt", "needs --data: there is no folder to adopt");
+  const asked = (options.calculation ?? []).map((file) => resolve(folder, file));
+  const files = withPackaged([...new Set([...namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), ...asked])]);
+  const bad = files.find((file) => file.includes(","));
+  if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);
+  if (options.watch === true && files.length === 0)
+    throw badOption("watch", "needs --calculation: there is no file to watch");
+  await loadFiles(files, session.cli);
+  return files;
+}
+
+/** Makes the folder, and writes in it what is removed at once: only that shows that the storage can be kept there. */
+async function checkData(folder: string, data: string): Promise<void> {
+  const path = resolve(folder, data);
+  const refuse = (what: string) => (cause: unknown) => {
+    throw badOption("data", `cannot ${what} the folder ${data}: ${systemReason(cause)}`);
+  };
+  await makeFolder(path, 0o700).catch(refuse("make"));
+  await mkdtemp(join(path, ".leasefold-")).then(rmdir).catch(refuse("write in"));
+}
+
+/** Each instance uses one port, from `first` on. */
+async function checkPorts(first: number | undefined, instances: number): Promise<void> {
+  if (first === undefined) return;
+  checkRange("port", first, 1, 65_536 - instances);
+  for (let port = first; port < first + instances; port += 1) {
+    if (!(await isFree(port))) throw badOption("port", `${port}: the port is in use`);
+  }
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((done) => {
+    const server = createServer();
+    server.once("error", () => done(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => done(true)));
+  });
+
+async function up(session: Session, options: Options, calculations: readonly string[]): Promise<void> {
+  const { cli } = session;
+  session.stopMs = stopMs;
+  const { data } = options;
+  let isUp = false;
+  let noneRuns = false;
+  const ready = Promise.withResolvers<void>();
+  /** Lines of instances wait for the first lines of all. */
+  const print = (line: string): void => {
+    if (!session.json()) void ready.promise.then(() => session.print(line));
+  };
+  const printNow = (line: string): void => {
+    const time = new Date(cli.clock.wallMs()).toTimeString().slice(0, 8);
+    print(`${paint(cli.out, "dim", time)}  ${line}`);
+  };
+  const onEvent = (event: InstanceEvent): void => {
+    // States are no news while all instances start or all stop.
+    const isNews = event.kind !== "state" || (isUp && !cli.signal.aborted);
+    const line = isNews ? instanceLine(event) : undefined;
+    if (line !== undefined) printNow(line);
+    if (!isUp || event.kind !== "state") return;
+    const before = noneRuns;
+    noneRuns = embedded.instances.instances.every(({ down }) => down !== undefined);
+    // The reason why a run makes no progress.
+    if (noneRuns && !before) print("no instance runs: runs wait until one can be started again");
+  };
+  const embedded = await startEmbedded({
+    instances: options.instances,
+    httpPort: options.port,
+    dataDir: data === undefined ? undefined : resolve(cli.folder, data),
+    adopt: options.adopt,
+    userEnv: cli.env,
+    calculations,
+    namespace: options.namespace,
+    watch: options.watch,
+    stateFile: await localFilePath(cli.env, cli.folder),
+    onEvent,
+  });
+  try {
+    await tellReady(session, embedded, data, calculations);
+    isUp = true;
+    ready.resolve();
+    if (options.watch === true) void reloadChanged(cli, calculations, embedded.instances, printNow);
+    await untilStopped(session, embedded);
+    if (!session.json()) await session.print("stopping …");
+  } finally {
+    await embedded.stop();
+  }
+}
+
+async function tellReady(
+  session: Session,
+  embedded: Embedded,
+  data: string | undefined,
+  calculations: readonly string[],
+): Promise<void> {
+  const { instances, functionKey } = embedded.instances;
+  if (session.json()) {
+    const shown = instances.map(({ name, pid, httpUrl }) => ({ name, pid, httpUrl }));
+    return await session.printJson({ instances: shown, startMs: Math.round(embedded.startMs) });
+  }
+  const { connectionString, startMs } = embedded;
+  const server = instances[0]?.httpUrl;
+  const dashboard = server === undefined ? undefined : dashboardAddress(server, functionKey);
+  // The address has the key, which a log would keep.
+  const seen = session.cli.out.isTty ? dashboard : undefined;
+  const shown = addressLines({ connectionString, instances }, data, seen);
+  for (const line of shown) await session.print(line);
+  const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
+  await session.print(`ready in ${duration(startMs / 1_000)}; ${then}`);
+  await session.print(`now, in another terminal: ${nextStep(session.cli.folder, calculations)}`);
+}
+
+/** Until Ctrl-C, or until storage has ended, which is an error. */
+async function untilStopped(session: Session, embedded: Embedded): Promise<void> {
+  const why = await Promise.race([session.stopped(), embedded.broken]);
+  // Ctrl-C may also have ended the storage.
+  if (why === undefined || session.cli.signal.aborted) return;
+  throw new StorageError("busy", "", undefined, `${why}; everything is stopped`);
+}
+
+const argumentsOf = (
+  { instances, data, adopt, port, watch, namespace }: Options,
+  calculations: readonly string[],
+): readonly string[] => [
+  ...["up", "--instances", String(instances)],
+  ...(data === undefined ? [] : ["--data", data]),
+  ...(adopt === true ? ["--adopt"] : []),
+  ...(port === undefined ? [] : ["--port", String(port)]),
+  ...(watch === true ? ["--watch"] : []),
+  ...calculations.flatMap((file) => ["--calculation", file]),
+  ...(namespace === undefined ? [] : ["--namespace", namespace]),
+];

@@ -1,0 +1,37 @@
+import type { JSX } from "preact";
+import type { RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
+import type { RunView } from "../../../engine/client/runView.ts";
+import { percent } from "../../../engine/model/figures.ts";
+import { api, useDoing } from "../data/hooks.ts";
+import { Notice, Panel } from "../parts/parts.tsx";
+import { CallsTable } from "./callsTable.tsx";
+
+/** Storage calls by billing class and their list price so far, against the plan on request. */
+export function CostPanel(of: { readonly view: RunView; readonly readOnly: boolean }): JSX.Element {
+  const { view, readOnly } = of;
+  const planning = useDoing<RunEstimate>();
+  const { now } = planning;
+  const plan = now.kind === "done" ? now.value : undefined;
+  const body = { calculation: view.calculation, params: view.params };
+  const estimate = () =>
+    planning.start((signal) => api.json<RunEstimate>("plan", { method: "POST", body, signal }));
+  return (
+    <Panel title="Calls and cost" aside={<span class="dim">list prices</span>}>
+      <CallsTable view={view} plan={plan} />
+      {plan === undefined || plan.dollars === 0 ? null : (
+        <p class="dim">{`${percent(view.dollars, plan.dollars)} of the planned cost.`}</p>
+      )}
+      {plan !== undefined || readOnly ? null : (
+        <button
+          type="button"
+          class="quiet"
+          aria-disabled={now.kind === "busy"}
+          onClick={() => void estimate()}
+        >
+          {now.kind === "busy" ? "Planning …" : "Compare with the plan"}
+        </button>
+      )}
+      {now.kind === "failed" ? <Notice tone="bad">{now.text}</Notice> : null}
+    </Panel>
+  );
+}

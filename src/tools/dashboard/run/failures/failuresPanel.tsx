@@ -1,0 +1,68 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Failures } from "../../../../engine/client/failures.ts";
+import type { RunView } from "../../../../engine/client/runView.ts";
+import { count, countOf, lostOf } from "../../../../engine/model/figures.ts";
+import { usePoll } from "../../data/hooks.ts";
+import { Panel } from "../../parts/parts.tsx";
+import { Stale } from "../../parts/stale.tsx";
+import { RetryDialog } from "../steer/retryDialog.tsx";
+import { canRetry, pathOf, retryButton, retryText } from "../steer/steering.ts";
+import { FailureList } from "./failureList.tsx";
+
+/** What failed, grouped by error, and one button that says what it will compute. Nothing is read while nothing failed. */
+export function FailuresPanel(of: {
+  readonly view: RunView;
+  readonly readOnly: boolean;
+  readonly onRetried: (text: string) => void;
+}): JSX.Element | null {
+  const { view } = of;
+  const failed =
+    (view.packs !== undefined && lostOf(view.packs) > 0) ||
+    view.phase === "failed" ||
+    view.trying !== undefined;
+  if (!failed) return null;
+  return <Shown {...of} />;
+}
+
+function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
+  const { view, readOnly } = of;
+  const [asking, setAsking] = useState(false);
+  const polled = usePoll<Failures>(`${pathOf(view.run)}/failures`, () => (view.active ? 5_000 : undefined));
+  const { value } = polled;
+  const givenUp = view.packs?.givenUp ?? 0;
+  const retry = canRetry(view) && !readOnly;
+  return (
+    <Panel
+      title="Failures"
+      class="failures"
+      aside={
+        value?.more === true ? <span class="chip">The first {count(value.failures.length)}, cut</span> : null
+      }
+    >
+      <Stale polled={polled} reading="Reading the failures …" />
+      {givenUp === 0 ? null : (
+        <p class="dim">{`${countOf(givenUp, "pack")} given up: the run ${view.active ? "ends" : "ended"} early.`}</p>
+      )}
+      {value === undefined ? null : <FailureList found={value} />}
+      {retry ? (
+        <div class="row retry">
+          <p>{retryText(view)}</p>
+          <button type="button" class="primary" onClick={() => setAsking(true)}>
+            {retryButton(view)} …
+          </button>
+        </div>
+      ) : null}
+      {asking ? (
+        <RetryDialog
+          view={view}
+          onClose={() => setAsking(false)}
+          onDone={(text) => {
+            setAsking(false);
+            of.onRetried(text);
+          }}
+        />
+      ) : null}
+    </Panel>
+  );
+}

@@ -1,0 +1,71 @@
+import type { JSX } from "preact";
+import type { RunView } from "../../../engine/client/runView.ts";
+import { endedPacks, percent, reusedText, sentence } from "../../../engine/model/figures.ts";
+import { Bar, Notice } from "../parts/parts.tsx";
+import { tryingText } from "./failures/failureGroups.ts";
+import { figuresOf } from "./liveFigures.ts";
+
+/** How much of a run is done, as a bar. */
+export function ProgressBar({ view }: { readonly view: RunView }): JSX.Element | null {
+  const { packs } = view;
+  if (packs === undefined) return null;
+  const share = (part: number) => (packs.total === 0 ? 0 : part / packs.total);
+  const text = percent(endedPacks(view), packs.total);
+  return (
+    <div class="progress">
+      <Bar
+        done={packs.total === 0 ? 1 : share(packs.done)}
+        failed={share(endedPacks(view) - packs.done)}
+        label="Progress"
+        text={text}
+      />
+      <span class="figure">{text}</span>
+    </div>
+  );
+}
+
+/** The figures of a run, `sinceMs` after its view was answered. */
+export const Figures = (of: { readonly view: RunView; readonly sinceMs: number }): JSX.Element => (
+  <dl class="figures">
+    {figuresOf(of.view, of.sinceMs).map(({ name, value, note }) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>
+          {value}
+          {note === undefined || note === "" ? null : <span class="dim">{note}</span>}
+        </dd>
+      </div>
+    ))}
+  </dl>
+);
+
+/** What keeps the run from going on, or what ended it, and the cure. */
+export function Words({ view }: { readonly view: RunView }): JSX.Element {
+  const { error, otherCode, reused, trying } = view;
+  return (
+    <>
+      {error === undefined ? null : (
+        <Notice tone="bad" title={error.code}>
+          {error.message}
+        </Notice>
+      )}
+      {otherCode === undefined ? null : (
+        <Notice tone="warn" title="Waits for other code">
+          {`The run was planned by ${otherCode.wanted}, and the instances that answered have ${otherCode.theirs.join(", ")}. It continues when an instance with its code is up; or cancel it and retry with the new code.`}
+        </Notice>
+      )}
+      {view.word === "not-accepted" ? (
+        <Notice tone="warn" title="Not accepted">
+          Its submit broke off. The same request with the same id completes it.
+        </Notice>
+      ) : null}
+      {reused === undefined ? null : <p class="dim">{sentence(reusedText(reused, view.run))}</p>}
+      {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
+      {trying === undefined ? null : (
+        <Notice tone="warn" title="An attempt failed and is tried again">
+          {tryingText(trying)}
+        </Notice>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+import type { ListedRun, RunsPage } from "../../../engine/client/runs.ts";
+import type { RunView } from "../../../engine/client/runView.ts";
+import {
+  count,
+  dollars,
+  duration,
+  endedPacks,
+  lostOf,
+  lostWord,
+  percent,
+  perSecond,
+} from "../../../engine/model/figures.ts";
+import { stateOf } from "../parts/runState.ts";
+
+type Told = "calculation" | "rate" | "timeLeft" | "submittedAt" | "elapsedS" | "error" | "dollars" | "chunks";
+
+/** One line of the list, in words and figures; absent where it says nothing. */
+export type RunRow = ReturnType<typeof rowOf>;
+
+export function rowOf(run: ListedRun, nowMs: number) {
+  // An ended run is told by a summary, and an unreadable one by its error alone.
+  const view: Partial<Pick<RunView, Told>> = run;
+  const { rate, timeLeft, submittedAt, elapsedS, error } = view;
+  const packs = "packs" in run ? run.packs : undefined;
+  const ended = endedPacks(run);
+  const total = packs?.total ?? 0;
+  const age = submittedAt === undefined ? undefined : Math.max(0, (nowMs - Date.parse(submittedAt)) / 1_000);
+  return {
+    id: run.run,
+    state: stateOf(run),
+    // A run of no chunks has done all of them.
+    done: total === 0 ? Number(packs !== undefined || run.word === "complete") : (packs?.done ?? 0) / total,
+    failed: total === 0 ? 0 : (ended - (packs?.done ?? 0)) / total,
+    ...(view.calculation === undefined ? {} : { calculation: view.calculation }),
+    ...(packs === undefined
+      ? {}
+      : { progress: percent(ended, total), packs: packsText(packs, lostWord(run)) }),
+    ...(rate === undefined ? {} : { rate: `${perSecond(rate.packsPerS)}` }),
+    ...(timeLeft === undefined ? {} : { remaining: duration(timeLeft.expectedS) }),
+    ...(view.dollars === undefined ? {} : { cost: dollars(view.dollars) }),
+    ...(age === undefined ? {} : { age: agoText(age) }),
+    ...(run.active || elapsedS === undefined ? {} : { took: duration(elapsedS) }),
+    ...(error === undefined ? {} : { error: error.message }),
+  };
+}
+
+function packsText(packs: NonNullable<RunView["chunks"]>, word: string): string {
+  const lost = lostOf(packs);
+  return `${count(packs.done)} / ${count(packs.total)}${lost > 0 ? `, ${count(lost)} ${word}` : ""}`;
+}
+
+/** `just now`, `42 s ago`, `3 min ago`, `5 h ago`, `2 d ago`: one unit is enough for an age. */
+export function agoText(seconds: number): string {
+  if (seconds < 3) return "just now";
+  const units = [
+    [86_400, "d"],
+    [3_600, "h"],
+    [60, "min"],
+    [1, "s"],
+  ] as const;
+  const [size, unit] = units.find(([one]) => seconds >= one) ?? [1, "s"];
+  return `${count(Math.floor(seconds / size))} ${unit} ago`;
+}
+
+export function pathOfRuns(filter: {
+  readonly phase?: string;
+  readonly calculation?: string;
+  readonly cursor?: string;
+}): string {
+  const asked = new URLSearchParams({ limit: String(pageSize) });
+  for (const name of ["phase", "calculation", "cursor"] as const) {
+    const value = filter[name];
+    if (value !== undefined) asked.set(name, value);
+  }
+  return `runs?${asked}`;
+}
+
+const pageSize = 50;
+
+/** Runs at work change each second; the rest of a list, and older pages, seldom. */
+export const pollRunsMs = (page: RunsPage | undefined, first: boolean): number =>
+  first && page?.runs.some(({ active }) => active) === true ? 2_000 : 10_000;

@@ -1,0 +1,95 @@
+import { decide } from "../../src/engine/leader/decide/decide.ts";
+import {
+  type DecideAt,
+  type Draft,
+  newDraft,
+  type RunNotes,
+  unsentTasks,
+} from "../../src/engine/leader/decide/draft.ts";
+import { taskMessage } from "../../src/engine/leader/decide/messages.ts";
+import { type Observed, type SeenQueue, type SeenSign, workKey } from "../../src/engine/leader/observed.ts";
+import type { Seen } from "../../src/engine/leader/poll/seen.ts";
+import { type Work, workName } from "../../src/engine/model/runBlobs.ts";
+import { firstState, type State } from "../../src/engine/model/state.ts";
+import { runNotes, seen } from "../support/runFixtures.ts";
+
+/** When the tests of the decisions begin, storage's time; `afterMs` counts from here. */
+export const startMs = 1_000_000;
+export const limitMs = 300_000;
+
+export const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: startMs });
+
+/** Decides once, `afterMs` after the start, after a poll of all there is: failures were listed in it too. */
+export function step(
+  state: State,
+  found: Partial<Seen> = {},
+  notes: RunNotes = runNotes(),
+  afterMs = 0,
+  more: Partial<DecideAt> = {},
+): Draft {
+  notes.failuresMs = afterMs;
+  notes.failuresAtMs = startMs + afterMs;
+  notes.nodesAtMs = startMs + afterMs;
+  return decideOn(state, found, notes, afterMs, more);
+}
+
+/** The same without a list of failures. */
+export function decideOn(
+  state: State,
+  found: Partial<Seen>,
+  notes: RunNotes,
+  afterMs: number,
+  more: Partial<DecideAt> = {},
+): Draft {
+  return decide(state, seen(found), notes, {
+    ...{ nowMs: startMs + afterMs, localMs: afterMs, limitMs },
+    ...more,
+  });
+}
+
+/** What workers and queues tell: where nothing else is said, nobody computes and nothing waits. */
+export interface Told {
+  readonly signs?: readonly SeenSign[];
+  readonly packs?: Partial<SeenQueue>;
+  readonly urgent?: Partial<SeenQueue>;
+}
+const emptyQueue: SeenQueue = { full: false, waiting: new Set(), firstPack: new Map(), oldestMs: undefined };
+
+export const observedAt = (afterMs: number, { signs = [], packs, urgent }: Told = {}): Observed => ({
+  nowMs: startMs + afterMs,
+  signs: Map.groupBy(signs, (sign) => workKey(sign, workName(sign.work))),
+  computing: new Set(signs.filter(({ live, begun }) => live && begun).map(({ uid }) => uid)),
+  packs: { ...emptyQueue, ...packs },
+  urgent: { ...emptyQueue, ...urgent },
+});
+
+/** The sign of a process that has begun a first send. */
+export const signOf = (work: Work, more: Partial<SeenSign> = {}): SeenSign => ({
+  ...{ run: "r", uid: "u", work, generation: 1, send: 1, ageMs: 1_500, begun: true, alone: false },
+  ...{ instance: "node-1", live: true, fresh: true, silentMs: 0, ended: undefined },
+  ...more,
+});
+
+/** A queue that shows the messages of this work. */
+export const waitingFor = (...works: readonly Work[]): Partial<SeenQueue> => ({
+  waiting: new Set(works.map((work) => workKey({ uid: "u", generation: 1 }, workName(work)))),
+});
+
+/** A draft of nothing yet, for tests of single steps. */
+export const draftOf = (state: State, notes = runNotes(), nowMs = startMs): Draft =>
+  newDraft(state, notes, { nowMs, localMs: 0, limitMs });
+
+/** The tasks that are sent once this decision is confirmed. */
+export const tasksOf = ({ state }: Pick<Draft, "state">, notes: RunNotes = runNotes()) =>
+  unsentTasks(state, notes).map((name) => {
+    const { kind, send } = taskMessage(state, name);
+    return { kind, send };
+  });
+
+/** As `perform` leaves the state once every task was sent. */
+export const allSent = (state: State): State => ({
+  ...state,
+  tasks: Object.fromEntries(
+    Object.entries(state.tasks).map(([name, task]) => [name, { ...task, sent: true }]),
+  ),
+});

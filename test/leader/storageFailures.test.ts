@@ -1,0 +1,172 @@
+import { expect, test } from "vitest";
+import { decide } from "../../src/engine/leader/decide/decide.ts";
+import { poll } from "../../src/engine/leader/poll/poll.ts";
+import type { Leader } from "../../src/engine/leader/term.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
+import { decodeMessage } from "../../src/engine/model/message.ts";
+import { namesOf } from "../../src/engine/model/names.ts";
+import { shardOf } from "../../src/engine/model/packs.ts";
+import { runBlobs, workName } from "../../src/engine/model/runBlobs.ts";
+import type { State } from "../../src/engine/model/state.ts";
+import type { Storage } from "../../src/engine/storage/ports.ts";
+import { computing, marker, planOf, runNotes, seen, spec } from "../support/runFixtures.ts";
+import { leadOnTwin } from "./leadOnTwin.ts";
+
+const busy = () => new StorageError("busy", "ServerBusy", 503, "busy");
+
+test.each(["request", "reply"])(
+  "a state write whose %s is lost is repeated though nothing else happens",
+  async (lost) => {
+    const twin = leadOnTwin();
+    const batches = [{ upTo: 10, atMs: Date.UTC(2030, 0, 1) }];
+    const state: State = { ...computing(10), cursor: 10, batches, open: { 0: { done: "" } } };
+    await twin.addRun("r", planOf(10), { state, marker: { want: "paused", turn: 1, command: 1 } });
+    const { replace } = twin.storage.blobs;
+    let losses = 0;
+    twin.storage.blobs.replace = async (container, name, body, write) => {
+      // The second write is the one that answers the command; the first is the seal.
+      const loses =
+        name.endsWith("state.json") && (JSON.parse(String(body)) as State).command === 1 && losses++ === 0;
+      if (loses && lost === "request") throw busy();
+      const reply = await replace(container, name, body, write);
+      if (loses) throw busy();
+      return reply;
+    };
+    await twin.lead(8_000, { loopMs: 2_000, fastLoopMs: 2_000 });
+    expect(losses).toBeGreaterThan(0);
+    expect(await twin.stateOf("r")).toMatchObject({ command: 1, answer: "done", paused: true });
+  },
+);
+
+test("a send that keeps failing has none of the others made twice", async () => {
+  const twin = leadOnTwin();
+  await twin.addRun("r", planOf(400));
+  const { send } = twin.storage.queues;
+  let refused = 0;
+  const sent = new Map<string, number>();
+  twin.storage.queues.send = async (queue, text, options) => {
+    // More often than a send is tried, so that a whole round of sends ends in its error.
+    if (text.includes('"pack":5,') && refused++ < 10) throw busy();
+    sent.set(text, (sent.get(text) ?? 0) + 1);
+    return send(queue, text, options);
+  };
+  await twin.lead(20_000);
+  const state = await twin.stateOf("r");
+  expect(state.cursor).toBe(256);
+  expect(sent.size).toBe(257);
+  expect(Math.max(...sent.values())).toBe(1);
+});
+
+test("a list of failures that storage did not answer does not count", async () => {
+  const notes = runNotes();
+  const state = decide(computing(12), seen(), notes, { nowMs: 0, localMs: 0, limitMs: 300_000 }).state;
+  const storage = { blobs: { list: () => Promise.reject(busy()) } } as unknown as Storage;
+  const leader = { lost: new AbortController().signal } as Leader;
+  const run = { term: { storage, names: namesOf("x"), leader }, spec, working: state, marker, notes };
+  const time = { nowMs: 0, localMs: 5_000, limitMs: 300_000 };
+  const never = Number.NEGATIVE_INFINITY;
+  await expect(poll(run, time, { pages: { left: 9 }, pagesMax: 5 })).rejects.toThrow("busy");
+  expect([notes.failuresMs, notes.failuresAtMs]).toEqual([never, never]);
+});
+
+test("the time of the oldest pack's send does not move on with the run", () => {
+  const notes = runNotes();
+  let state: State = computing(100_000);
+  notes.window = 100;
+  for (let loop = 0; loop < 300; loop += 1) {
+    notes.window = 2_000;
+    const nowMs = 1_000_000 + loop * 2_000;
+    state = decide({ ...state, rate: 1_000 }, seen(), notes, {
+      nowMs,
+      localMs: loop * 2_000,
+      limitMs: 300_000,
+    }).state;
+    state.inFlight = 0;
+  }
+  expect(state.batches.length).toBeLessThanOrEqual(41);
+  const [first] = state.batches;
+  expect(first?.atMs).toBeLessThan(1_000_000 + 60_000);
+});
+
+test("a state write that storage refuses for minutes has no recorded task sent twice", async () => {
+  const twin = leadOnTwin();
+  const plan = planOf(400_000);
+  const sealed = 100;
+  const done = sealed * plan.shardSize;
+  const state: State = { ...computing(400_000), cursor: done, packsDone: done, chunksDone: done, cap: 1 };
+  for (let shard = 0; shard < sealed; shard += 1) {
+    state.sealed[shard] = { gen: 1, node: false };
+    const name = workName({ kind: "node", level: 1, index: shard });
+    state.tasks[name] = { sends: 1, atMs: Date.UTC(2030, 0, 1), lost: 0, since: 1 };
+  }
+  await twin.addRun("big", plan, { state, marker: { cap: 1 } });
+  const sent = new Map<string, number>();
+  const { send } = twin.storage.queues;
+  twin.storage.queues.send = (queue, text, options) => {
+    sent.set(text, (sent.get(text) ?? 0) + 1);
+    return send(queue, text, options);
+  };
+  const { replace } = twin.storage.blobs;
+  let [recorded, refused] = [false, 0];
+  twin.storage.blobs.replace = (container, name, body, write) => {
+    // The last one that is taken records the sends: an earlier leader may have sent these tasks, and nobody has them.
+    if (!name.endsWith("state.json") || !recorded) {
+      recorded = (JSON.parse(String(body)) as State).sentAgain === sealed;
+      return replace(container, name, body, write);
+    }
+    refused += 1;
+    return Promise.reject(busy());
+  };
+  await expect(twin.lead(29_000)).rejects.toThrow("busy");
+  expect(refused).toBeGreaterThan(3);
+  const combines = [...sent].filter(([text]) => text.includes('"combine"'));
+  expect(combines).toHaveLength(sealed);
+  expect(new Set(combines.map(([, times]) => times))).toEqual(new Set([1]));
+});
+
+test("a task that was sent is marked in the state, so that the next leader does not send it again", async () => {
+  const twin = leadOnTwin();
+  const unplanned = { ...computing(0), phase: "planning" as const };
+  const { layout: _layout, ...state } = unplanned;
+  await twin.addRun("r", planOf(10), { state });
+  twin.storage.operator.deleteBlob(twin.names.runs, runBlobs("r", "uidr").plan);
+  await twin.lead(5_000);
+  expect((await twin.stateOf("r")).tasks["plan"]).toMatchObject({ sends: 1, sent: true });
+  const plans = async () => (await twin.storage.queues.peek(twin.names.urgent, 32)).length;
+  expect(await plans()).toBe(1);
+  twin.nextTerm();
+  await twin.lead(5_000);
+  expect((await twin.stateOf("r")).term).toBe(8);
+  expect(await plans()).toBe(1);
+});
+
+test("packs that were computed before a failed send are not resent after a pause", async () => {
+  const twin = leadOnTwin();
+  const { storage, names, world } = twin;
+  const plan = planOf(300);
+  await twin.addRun("r", plan);
+  const { send } = storage.queues;
+  const sent: { readonly atMs: number; readonly pack: number }[] = [];
+  const startedMs = world.nowMs();
+  const sinceMs = () => world.nowMs() - startedMs;
+  storage.queues.send = async (queue, text, options) => {
+    if (text.includes('"pack":200,') && sinceMs() < 30_000) throw busy();
+    const message = queue === names.wake ? undefined : decodeMessage(text);
+    if (message?.kind === "compute") sent.push({ atMs: sinceMs(), pack: message.pack });
+    return send(queue, text, options);
+  };
+  const contentType = "application/octet-stream; ms=1000; attempt=1; calls=0.0.0.0.0.0";
+  const clock = world.clock();
+  clock.after(5_000, () => {
+    for (let pack = 0; pack < 100; pack += 1) {
+      const name = runBlobs("r", "uidr").part(shardOf(plan, pack), pack);
+      void storage.blobs.create(names.runs, name, "x", { contentType });
+    }
+  });
+  clock.after(20_000, () => void twin.mark("r", { want: "paused", turn: 1, command: 1 }));
+  clock.after(30_000, () => void twin.mark("r", { want: "run", turn: 2, command: 2 }));
+  await twin.lead(40_000);
+  const resumed = sent.filter(({ atMs }) => atMs > 30_000).map(({ pack }) => pack);
+  expect(resumed).toContain(250);
+  expect(resumed.filter((pack) => pack < 100)).toEqual([]);
+});

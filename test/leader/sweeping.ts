@@ -1,0 +1,37 @@
+import { expiry } from "../../src/engine/leader/deletion/expire.ts";
+import { closedBlob } from "../../src/engine/model/closedRun.ts";
+import { decodeMarker } from "../../src/engine/model/marker.ts";
+import { specBlob } from "../../src/engine/model/runBlobs.ts";
+import type { State } from "../../src/engine/model/state.ts";
+import { computing, planOf } from "../support/runFixtures.ts";
+import type { leadOnTwin } from "./leadOnTwin.ts";
+
+/** Runs that have ended, with their summaries, on the twin, and sweeps over them. */
+export const dayMs = 86_400_000;
+export const ended = (phase: State["phase"]): State => ({ ...computing(10), phase, finishedMs: 1 });
+
+export async function unmarked(twin: ReturnType<typeof leadOnTwin>, id: string, state: State) {
+  await twin.addRun(id, planOf(10), { state });
+  const { storage, names } = twin;
+  await storage.blobs.remove(names.active, id);
+  const spec = await storage.blobs.head(names.runs, specBlob(id));
+  if (spec.kind === "missing") throw new Error("no spec");
+  await storage.blobs.create(names.runs, closedBlob(id, spec.properties.lastModifiedMs), "");
+}
+
+export async function sweepAll(
+  twin: ReturnType<typeof leadOnTwin>,
+  sweep = expiry(twin.ports, 30),
+): Promise<number> {
+  let slices = 0;
+  do {
+    await sweep.slice(twin.leader);
+    slices += 1;
+  } while (await sweep.due(twin.leader));
+  return slices;
+}
+
+export const wantOf = async (twin: ReturnType<typeof leadOnTwin>, id: string) => {
+  const found = await twin.storage.blobs.head(twin.names.active, id);
+  return found.kind === "missing" ? "none" : decodeMarker(found.properties.metadata, id).want;
+};
