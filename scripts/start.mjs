@@ -16,7 +16,7 @@ const ports = { blob: 10_000, queue: 10_001, table: 10_002 };
 const [command, ...first] = coreToolsCommand(root, process.env.PATH ?? "", canFetch) ?? [];
 if (command === undefined) {
   refuse(
-    `Azure Functions Core Tools are missing and cannot be fetched: install them with "npm install --no-save ${coreTools}", or run "npm run demo" or "npx --no-install leasefold up", which need nothing more.`,
+    `Azure Functions Core Tools are missing and cannot be fetched: install them with "npm install --no-save ${coreTools}", or run "npm run demo" or "node bin/leasefold.js up", which need nothing more.`,
   );
 }
 if (spawnSync(process.execPath, [join(root, "scripts", "build.mjs")], { stdio: "inherit" }).status !== 0) {
