@@ -37,6 +37,16 @@ describe("failures are grouped by their error", () => {
     ]);
   });
 
+  it("and keep the place in the code, and the file where all name the same", () => {
+    const bad = (pack: number, file: string, line: number): FailureView =>
+      failure(pack, `chunk ${pack}: compute: data/${file}: row ${pack} is short (ols.ts:${line})`);
+    const groups = groupFailures([bad(1, "s17.csv", 20), bad(2, "s18.csv", 20), bad(3, "s17.csv", 31)]);
+    expect(groups.map(({ message, packs }) => [message, packs])).toEqual([
+      ["chunk N: compute: data/sN.csv: row N is short (ols.ts:20)", [1, 2]],
+      ["chunk N: compute: data/s17.csv: row N is short (ols.ts:31)", [3]],
+    ]);
+  });
+
   it("and there are none without failures", () => {
     expect(groupFailures([])).toEqual([]);
   });
@@ -49,6 +59,9 @@ test.each([
   ["unknown column “decade”", "unknown column “decade”"],
   ["a\n   b\tc", "a b c"],
   ["facade of defaced", "facade of defaced"],
+  ["chunk 17: compute: bad (ols.ts:20)", "chunk N: compute: bad (ols.ts:20)"],
+  ["s17.csv: row 3 of s17.csv.", "s17.csv: row N of s17.csv."],
+  ["took 1.5s, not 0.25e3 ms", "took Ns, not N ms"],
 ])("the error %j reads %j without what differs from pack to pack", (message, expected) => {
   expect(normalized(message)).toBe(expected);
 });
@@ -57,4 +70,5 @@ test("a long or hostile error is cut, in time that grows with its length only", 
   expect(normalized("x".repeat(5_000))).toHaveLength(300);
   expect(normalized("a1".repeat(1_000_000)).length).toBeLessThanOrEqual(300);
   expect(normalized("-".repeat(1_000_000)).length).toBeLessThanOrEqual(300);
+  expect(normalized("a.".repeat(1_000_000)).length).toBeLessThanOrEqual(300);
 });

@@ -17,7 +17,9 @@ const messageCharactersMax = 300;
  * generations is in a group once, with all its attempts.
  */
 export function groupFailures(failures: readonly Failed[]): readonly FailureGroup[] {
-  const groups = Map.groupBy(failures, ({ code, message }) => JSON.stringify([code, normalized(message)]));
+  const groups = Map.groupBy(failures, ({ code, message }) =>
+    JSON.stringify([code, normalized(message, false)]),
+  );
   return [...groups.values()]
     .map(groupOf)
     .sort((a, b) => sizeOf(b) - sizeOf(a) || (a.message < b.message ? -1 : 1));
@@ -27,14 +29,15 @@ const sizeOf = ({ packs, tasks }: FailureGroup): number => packs.length + tasks.
 
 function groupOf(failures: readonly Failed[]) {
   const { code = "", message = "" } = failures[0] ?? {};
+  const isOfOneFile = new Set(failures.map((one) => normalized(one.message))).size === 1;
   const byPack = new Map(
     failures.flatMap(({ pack, chunks }) => (pack === undefined ? [] : [[pack, chunks] as const])),
   );
   const packs: readonly number[] = [...byPack.keys()].sort((a, b) => a - b);
   return {
     code,
-    /** The error with `N` for each number and `ID` for each random id; a long one is cut. */
-    message: normalized(message),
+    /** The error with `N` for each number and `ID` for each random id, but in a place in code and in the one file that all name; a long one is cut. */
+    message: normalized(message, isOfOneFile),
     /** The first of these errors as it was. */
     sample: message,
     /** Ascending. */
@@ -51,17 +54,24 @@ const uuid = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 /** Hexadecimal of a length that only ids and hashes have, with a digit in it. */
 const longHex = /\b(?:0x)?(?=[a-f]*\d)[0-9a-f]{12,}\b/gi;
 const number = /[-+]?(?:\d[\d_,]*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?/gi;
+/** `s17.csv`, `data/2026/s17.csv.gz`, `ols.ts:20`. */
+const file = /([^\s()[\]{}"'`“”‘’,;:|<>]+\.[a-z][a-z\d]{0,7}(?::\d+){0,2})(?!\.?\w)/gi;
+const placeInCode = /\.[cm]?[jt]sx?:\d+(?::\d+)?$/i;
 
-/** An error without what differs from pack to pack. */
-export function normalized(message: string): string {
+/** An error without what differs from chunk to chunk. A place in code stays, and a file that all of the group name. */
+export function normalized(message: string, keepFiles = true): string {
   const text = message
     .slice(0, 10 * messageCharactersMax)
-    .replace(uuid, "ID")
-    .replace(longHex, "ID")
-    .replace(number, "N")
+    // Every other piece is a file.
+    .split(file)
+    .map((piece, at) => (at % 2 === 1 && (keepFiles || placeInCode.test(piece)) ? piece : unnumbered(piece)))
+    .join("")
     .replace(/\s+/g, " ")
     .trim();
   return text.length <= messageCharactersMax
     ? text
     : `${text.slice(0, messageCharactersMax - 1).toWellFormed()}…`;
 }
+
+const unnumbered = (text: string): string =>
+  text.replace(uuid, "ID").replace(longHex, "ID").replace(number, "N");
