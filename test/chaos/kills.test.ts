@@ -110,8 +110,11 @@ test("who computes what is seen while it lasts, and how an instance died at once
   await victim?.kill();
   const dead = { boot: computing?.boot, state: "ended", ended: "signal SIGKILL" };
   await vi.waitFor(async () => expect(await told()).toContainEqual(expect.objectContaining(dead)), waiting);
-  const [other] = (await told()).filter(({ state }) => state === "live");
-  expect(other).toBeDefined();
+  const other = await vi.waitFor(async () => {
+    const [live] = (await told()).filter(({ state }) => state === "live");
+    expect(live).toBeDefined();
+    return live;
+  }, waiting);
   await app.instances.instances.find(({ name }) => name === other?.instance)?.restart();
   expect((await told()).map(({ boot }) => boot)).not.toContain(other?.boot);
   await victim?.restart();
