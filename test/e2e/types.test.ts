@@ -45,6 +45,22 @@ test("a user's calculation has the types of leasefold, and needs none of Node", 
   ]);
 });
 
+test("the partial's type follows from compute and merge, and an interface is a result; what JSON would lose is not", async () => {
+  const start = `import { defineCalculation, z } from "leasefold";
+    interface Found { readonly words: number; readonly most?: string }
+    export const one = defineCalculation({ name: "own", summary: "", params: z.object({}), plan: () => 3,
+      compute: ({ index }): Record<string, number> => ({ ["word" + index]: 1 }),
+      merge: (a, b) => ({ ...a, ...b }), zero: () => ({}),`;
+  await writeFile(
+    join(folder, "own.ts"),
+    `${start} finish: (part): Found => ({ words: Object.keys(part).length }) });`,
+  );
+  expect(await check("own.ts")).toEqual([]);
+  await writeFile(join(folder, "lost.ts"), `${start} finish: (part) => new Map(Object.entries(part)) });`);
+  const [first] = await check("lost.ts");
+  expect(first).toMatch(/^lost\.ts\(5,.*JSON would lose part of this result/);
+});
+
 test("an error of leasefold/election that nobody catches prints no screens of source", async () => {
   const script = `require(${JSON.stringify(join(root, "dist/election.cjs"))}).lead({ connection: "", name: "x" }, () => 1);`;
   const failed = await run(process.execPath, ["-e", script]).catch((error: unknown) => error);

@@ -34,7 +34,7 @@ export default defineCalculation({
     if (bad === "merge" && chunks.length > 2) throw new Error(`merge met ${chunks.length} chunks`);
     return { chunks, ballast: a.ballast + b.ballast };
   },
-  zero: () => ({ chunks: [] as unknown[], ballast: "" }),
+  zero: () => ({ chunks: [], ballast: "" }),
   finish({ chunks }, { params }) {
     if (params.bad === "finish") throw new Error("finish was told to throw");
     return { chunks: chunks as number[] };

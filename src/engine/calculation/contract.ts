@@ -11,7 +11,7 @@ import type { Files } from "./files.ts";
  * environment of a thread has no secrets and no settings of the app, but a thread is no sandbox: a calculation is
  * trusted as the app itself is.
  */
-export interface Calculation<Params, Input, Part> {
+export interface Calculation<Params, Input, Part, Made = Result> {
   /** Lower-case letters, digits and dashes; what `leasefold submit <name>` takes. */
   readonly name: string;
   /**
@@ -42,9 +42,9 @@ export interface Calculation<Params, Input, Part> {
    */
   merge(a: Part, b: Part, params: Params): Part | Promise<Part>;
   /** The partial of a run in which no chunk is folded; it is never merged. */
-  zero(params: Params): Part;
+  zero(params: Params): NoInfer<Part>;
   /** Makes the result from the folded partial; without it the partial is the result. */
-  finish?(part: Part, context: FinishContext<Params>): Result | Promise<Result>;
+  finish?(part: Part, context: FinishContext<Params>): Made | Promise<Made>;
   /** Encodes partials, which it must give back as they were; without it they are JSON. */
   readonly codec?: Codec<Part>;
 }
@@ -111,11 +111,33 @@ export interface Codec<Part> {
   decode(bytes: Uint8Array): Part;
 }
 
+/**
+ * `T` where JSON keeps it, as a type: so an interface fits, which has no index signature and is no `JsonValue`. Bytes of a result
+ * pass as they are.
+ */
+type KeptByJson<T> = T extends Result | undefined
+  ? T
+  : T extends
+        | bigint
+        | symbol
+        | ((...given: never[]) => unknown)
+        | Date
+        | ReadonlyMap<unknown, unknown>
+        | ReadonlySet<unknown>
+    ? never
+    : { readonly [K in keyof T]: KeptByJson<T[K]> };
+
+/** What the compiler names where `finish` gives something else. */
+interface NotKept {
+  readonly finish: () => "JSON would lose part of this result";
+}
+
 /** Gives a calculation its types and freezes it; returns what it was given. */
-export function defineCalculation<Params, Input, Part>(
-  calculation: Calculation<Params, Input, Part>,
+export function defineCalculation<Params, Input, Part, Made = Result>(
+  calculation: Calculation<Params, Input, Part, Made> &
+    ([Made] extends [KeptByJson<Made>] ? unknown : NotKept),
 ): Calculation<Params, Input, Part> {
-  return Object.freeze(calculation);
+  return Object.freeze(calculation) as Calculation<Params, Input, Part>;
 }
 
 /** A calculation whose types only its own code knows, as the registry and the engine hold it. */
