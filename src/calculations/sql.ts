@@ -1,6 +1,7 @@
 import { defineCalculation } from "../engine/calculation/contract.ts";
 import type { Files } from "../engine/calculation/files.ts";
 import { CalculationError } from "../engine/model/errors.ts";
+import { fileList } from "../engine/model/fileList.ts";
 import { type Session, withSession } from "./sql/duck/session.ts";
 import { type SqlParams, sqlParams } from "./sql/params.ts";
 import {
@@ -10,6 +11,7 @@ import {
   nothing,
   type Partial,
   type Rows,
+  saveRows,
   storeRows,
 } from "./sql/partial.ts";
 import { planQuery } from "./sql/planQuery.ts";
@@ -37,7 +39,7 @@ import { writeRows } from "./sql/writeRows.ts";
  */
 export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
   name: "sql",
-  version: "2",
+  version: "3",
   byInput: true,
   summary: "A SQL query over many CSV, JSON or Parquet files, on DuckDB",
   params: sqlParams,
@@ -47,16 +49,21 @@ export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
     const { map, reads } = await statementsOf(given, named);
     return withSession(async (session) => {
       await loadTables(input.tables, files, session);
-      const partial = await mapChunk(map, { input, columns: reads.columns, files }, session);
+      const store = (rejects: Rejects): Promise<Rows> =>
+        given.resultFormat === "files"
+          ? saveRows(map, rejects, { files, session })
+          : storeRows(map, rejects, session);
+      const partial = await mapChunk({ input, columns: reads.columns, files, store }, session);
       refuseRejects(partial.rejects, given.rejectsMax);
       return { ...partial, named };
     });
   },
   async merge(a, b, given) {
     const { named } = a;
-    const { reduce } = await statementsOf(given, named);
     const rejects = joinRejects(a.rejects, b.rejects);
     refuseRejects(rejects, given.rejectsMax);
+    if (a.saved !== undefined) return { ...a, rejects, saved: [...a.saved, ...(b.saved ?? [])] };
+    const { reduce } = await statementsOf(given, named);
     return withSession(async (session) => {
       await loadParts([a, b], session);
       return { ...(await storeRows(reduce, rejects, session)), named };
@@ -65,11 +72,13 @@ export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
   zero: () => nothing,
   async finish(partial, { params: given }) {
     if (partial === nothing) throw new CalculationError("no-chunks", "no chunk of the run could be computed");
+    const { resultFormat } = given;
+    const notes = rejectNotes(partial.rejects);
+    if (resultFormat === "files") return fileList(partial.saved ?? [], notes);
     const { finish } = await statementsOf(given, partial.named);
     return withSession(async (session) => {
       await loadParts([partial], session);
-      const made = await writeRows(finish, given.resultFormat, session);
-      return { ...made, notes: rejectNotes(partial.rejects) };
+      return { ...(await writeRows(finish, resultFormat, session)), notes };
     });
   },
   codec: { contentType: "application/octet-stream", encode: encodePartial, decode: decodePartial },
@@ -79,11 +88,12 @@ interface ChunkToMap {
   readonly input: SqlInput;
   readonly columns: readonly string[] | "all";
   readonly files: Files;
+  /** Stores the rows of the map. */
+  store(rejects: Rejects): Promise<Rows>;
 }
 
-async function mapChunk(map: string, { input, columns, files }: ChunkToMap, session: Session): Promise<Rows> {
+async function mapChunk({ input, columns, files, store }: ChunkToMap, session: Session): Promise<Rows> {
   const local = await loadChunk(input, columns, files, session);
-  const store = (rejects: Rejects) => storeRows(map, rejects, session);
   try {
     const partial = await store(noRejects);
     return input.reader.kind === "csv" ? { ...partial, rejects: await takeRejects(local, session) } : partial;

@@ -1,13 +1,16 @@
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
   type FileAccess,
   type FileFact,
   filesOver,
+  noAccess,
   noFiles,
   releasePiece,
   releaseSpares,
 } from "../../src/engine/calculation/files.ts";
 import { CalculationError } from "../../src/engine/model/errors.ts";
+import { calculationLimits } from "../../src/engine/model/limits.ts";
 
 const mb = 1024 * 1024;
 const factOf = (bytes: number): FileFact => ({ path: "c/a", bytes, etag: "1" });
@@ -174,5 +177,24 @@ describe("files", () => {
     await expect(noFiles.list("c/")[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       code: "no-files",
     });
+  });
+});
+
+describe("a file that a chunk saves", () => {
+  test("is named by its bytes, which alone are handed over, and not stored where nothing stores it", async () => {
+    const saved: [string, Uint8Array][] = [];
+    const save = async (name: string, body: Uint8Array) => void saved.push([name, body]);
+    const bytes = Buffer.from("within a larger buffer").subarray(0, 6);
+    const file = await filesOver({ ...noAccess, save }).save(bytes, "txt");
+    expect(file).toEqual({ name: `${hash("sha256", "within")}.txt`, bytes: 6 });
+    expect(saved).toEqual([[file.name, new Uint8Array(Buffer.from("within"))]]);
+    expect(saved[0]?.[1].buffer.byteLength).toBe(6);
+    expect(await noFiles.save(Buffer.from("within"), "txt")).toEqual(file);
+  });
+
+  test("is refused beyond its limit, and with an extension that is no part of a name", async () => {
+    const large = new Uint8Array(calculationLimits.savedBytesMax + 1);
+    await expect(noFiles.save(large, "txt")).rejects.toMatchObject({ code: "file-too-large" });
+    await expect(noFiles.save(Buffer.from("x"), "../a")).rejects.toMatchObject({ code: "bad-file" });
   });
 });

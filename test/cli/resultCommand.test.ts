@@ -1,8 +1,11 @@
+import { hash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { submit } from "../../src/engine/client/submit.ts";
+import { fileList } from "../../src/engine/model/fileList.ts";
+import { resultBlobs } from "../../src/engine/model/runBlobs.ts";
 import { counted, names } from "../client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 
@@ -53,6 +56,53 @@ describe("leasefold result", () => {
       const ended = await start(`result r1 -o ${file}`, { folder }).ended;
       expect(ended).toMatchObject({ exitCode: 2, err: expect.stringContaining("cannot write") });
     }
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  /** A run whose result lists these files, in order. */
+  async function filesWorld(contents: readonly string[]) {
+    const world = await cliWorld();
+    const submitted = await submit(world.client, request);
+    const files = contents.map((text) => ({ name: `${hash("sha256", text)}.txt`, bytes: text.length }));
+    const blobs = files.map(({ name }) => resultBlobs("r1", submitted.uid).file(name));
+    for (const [index, blob] of blobs.entries())
+      await world.storage.blobs.create(names.results, blob, contents[index] ?? "");
+    const list = fileList(files);
+    const { contentType } = list;
+    await world.putResult(submitted, Buffer.from(list.body).toString(), { contentType });
+    return { ...world, blobs };
+  }
+
+  it("saves a result of files as a folder, by their numbers in order, with a manifest", async () => {
+    const { start } = await filesWorld(["one", "two", "one"]);
+    const ended = await start("result r1 -o table/", { folder }).ended;
+    expect(ended).toEqual({ exitCode: 0, out: "", err: "table/: its files, hashes checked\n" });
+    const there = await readdir(folder, { recursive: true });
+    const numbers = ["00000000.txt", "00000001.txt", "00000002.txt"];
+    expect(there.sort()).toEqual(["table", ...numbers.map((name) => `table/${name}`), "table/manifest.json"]);
+    expect(await readFile(join(folder, "table/00000002.txt"), "utf8")).toBe("one");
+    const { files } = JSON.parse(await readFile(join(folder, "table/manifest.json"), "utf8"));
+    expect(files.map(({ name }: { name: string }) => name)).toEqual(numbers);
+    const again = await start("result r1 -o table/", { folder }).ended;
+    expect(again).toMatchObject({ exitCode: 2, err: expect.stringContaining("table/: it is not empty") });
+  });
+
+  it("leaves no folder behind when one of its files is gone or has another hash, with exit code 6", async () => {
+    const { start, storage, blobs } = await filesWorld(["one", "two"]);
+    storage.operator.overwriteBlob(names.results, blobs[1] ?? "", "too");
+    const other = await start("result r1 -o table/", { folder }).ended;
+    expect(other).toMatchObject({ exitCode: 6, err: expect.stringContaining("SHA-256") });
+    await storage.blobs.remove(names.results, blobs[1] ?? "");
+    const gone = await start("result r1 -o table/", { folder }).ended;
+    expect(gone).toMatchObject({ exitCode: 6, err: expect.stringContaining("is gone") });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("refuses a folder for a result that is one file, with exit code 2", async () => {
+    const { start, client, putResult } = await cliWorld();
+    await putResult(await submit(client, request), "4950");
+    const ended = await start("result r1 -o table/", { folder }).ended;
+    expect(ended).toMatchObject({ exitCode: 2, err: expect.stringContaining("the result is one file") });
     expect(await readdir(folder)).toEqual([]);
   });
 

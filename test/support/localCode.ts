@@ -1,4 +1,5 @@
 import type { Calculations } from "../../src/engine/calculation/contract.ts";
+import { filesOver, noAccess } from "../../src/engine/calculation/files.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../src/engine/calculation/runJob.ts";
 import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
@@ -20,7 +21,8 @@ export function localCode(
     },
     async compute(job, task) {
       tasks.push(task);
-      const bytes = await runCompute(calculations.get(job.calculation), job);
+      const files = filesOver({ ...noAccess, save: task.onSave });
+      const bytes = await runCompute(calculations.get(job.calculation), job, files);
       let ms = 0;
       for (let chunk = job.from; chunk < job.to; chunk += 1) ms += msOf(chunk);
       return { bytes, ms };

@@ -4,7 +4,7 @@ import { CalculationError } from "../../src/engine/model/errors.ts";
 
 /**
  * Files in memory: path → bytes or text. Pieces have at most `pieceBytes` bytes, so that what spans pieces is met in
- * small tests. The map may be changed between plan and compute, as users do.
+ * small tests. The map may be changed between plan and compute, as users do; what is saved is in it as `saved/{name}`.
  */
 export function memoryFiles(content: Map<string, Uint8Array | string>, pieceBytes = Infinity): Files {
   const known = new Map<string, { from: Uint8Array | string; bytes: Uint8Array; fact: FileFact }>();
@@ -35,10 +35,13 @@ export function memoryFiles(content: Map<string, Uint8Array | string>, pieceByte
       }
       return found.bytes.slice(from, to);
     },
+    async save(name, body) {
+      content.set(`saved/${name}`, body);
+    },
   };
   const files = filesOver(access);
   return {
-    list: files.list,
+    ...files,
     async *read(file, range) {
       for await (const piece of files.read(file, range)) {
         for (let at = 0; at < piece.length; at += pieceBytes) yield piece.subarray(at, at + pieceBytes);

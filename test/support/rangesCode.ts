@@ -18,6 +18,8 @@ interface Part {
   readonly shape: string;
   /** The codes that have made it. */
   readonly codes: readonly string[];
+  /** The names of the files that its chunks have saved. */
+  readonly files?: readonly string[] | undefined;
 }
 
 /** From, to, and which plan listed the chunks, where the plan is a list. */
@@ -46,6 +48,8 @@ export interface RangesOptions {
   readonly fileOf?: (chunk: number) => string | undefined;
   /** Every result tells in a second line by which tree it was merged: `treeShape` of its chunks. */
   readonly shaped?: boolean;
+  /** Each chunk saves a file; partials and results say which, in a line of their own. */
+  readonly saves?: () => boolean;
 }
 
 export interface DoomedTask {
@@ -129,16 +133,20 @@ export function rangesCode(
       ranges: joined([...a.ranges, ...b.ranges]),
       shape: shapeOf(a.shape, b.shape),
       codes: [...a.codes, ...b.codes],
+      ...(a.files === undefined && b.files === undefined
+        ? {}
+        : { files: [...(a.files ?? []), ...(b.files ?? [])] }),
     }),
     codec: {
       contentType: "text/plain",
-      encode: ({ ranges, shape, codes }: Part) =>
+      encode: ({ ranges, shape, codes, files }: Part) =>
         Buffer.from(
-          `${JSON.stringify(ranges)}${" ".repeat(options.padding ?? 0)}\n${shape}${stampOf(codes)}`,
+          `${JSON.stringify(ranges)}${" ".repeat(options.padding ?? 0)}\n${shape}${linesOf(files)}${stampOf(codes)}`,
         ),
       decode(bytes): Part {
-        const [ranges = "", shape = "", stamp = ""] = Buffer.from(bytes).toString().split("\n");
-        return { ranges: JSON.parse(ranges), shape, codes: codesIn(stamp) };
+        const text = Buffer.from(bytes).toString();
+        const [ranges = "", shape = ""] = text.split("\n");
+        return { ranges: JSON.parse(ranges), shape, codes: codesIn(text), files: filesIn(text) };
       },
     },
   };
@@ -182,7 +190,14 @@ export function rangesCode(
           if (input !== undefined && input.at !== chunk)
             throw new CalculationError("other-input", `chunk ${chunk} got the input of chunk ${input.at}`);
           const range: Ranges = [input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]];
-          await tree.add({ from: chunk, size: 1 }, { ranges: range, shape: leafOf(chunk, input), codes: [] });
+          const part: Part = { ranges: range, shape: leafOf(chunk, input), codes: [] };
+          if (options.saves?.() !== true) await tree.add({ from: chunk, size: 1 }, part);
+          else {
+            const body = Buffer.from(`rows of chunk ${chunk}`);
+            const name = `${hash("sha256", body)}.txt`;
+            await task.onSave?.(name, body);
+            await tree.add({ from: chunk, size: 1 }, { ...part, files: [name] });
+          }
         }
         await clock.sleep(ms, ended);
         const spans = await tree.end(coverTo ?? coverOf({ from, to }, count).to);
@@ -197,11 +212,11 @@ export function rangesCode(
       onThread(task, { kind: "finish", chunks: folded }, async () => {
         await clock.sleep(5);
         const { held } = await fold(0, powerFrom(parts.at(-1)?.to ?? 0), parts);
-        const [{ ranges = [], shape = "", codes = [] } = {}] = held;
+        const [{ ranges = [], shape = "", codes = [], files = undefined } = {}] = held;
         const lines = [JSON.stringify(ranges.map(([from, to]) => [from, to]))];
         if (options.shaped === true) lines.push(shape);
         if (options.signed === true) lines.push(random.uuid());
-        const body = Buffer.from(lines.join("\n") + stampOf(codes));
+        const body = Buffer.from(lines.join("\n") + linesOf(files) + stampOf(codes));
         return { body, contentType: "application/json", extension: "json", ms: 5 };
       }),
     async stop() {},
@@ -213,6 +228,18 @@ export const codesIn = (text: string): string[] => {
   const last = text.split("\n").at(-1) ?? "";
   return last.includes("@") ? last.split(",") : [];
 };
+
+const linesOf = (files: readonly string[] | undefined): string =>
+  files === undefined ? "" : `\n${filesMark}${files.join()}`;
+const filesMark = "files ";
+
+/** The names of saved files that a partial or a result says. */
+export const filesIn = (text: string): string[] | undefined =>
+  text
+    .split("\n")
+    .find((line) => line.startsWith(filesMark))
+    ?.slice(filesMark.length)
+    .split(",");
 
 /** A few more than are folded, where there are gaps. */
 const chunksOf = (parts: readonly CoveringPart[]): number =>

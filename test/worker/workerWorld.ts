@@ -1,4 +1,5 @@
 import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
+import { filesOver, noAccess } from "../../src/engine/calculation/files.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../src/engine/calculation/runJob.ts";
 import { decodeJson } from "../../src/engine/model/decode.ts";
 import { limits } from "../../src/engine/model/limits.ts";
@@ -108,7 +109,8 @@ export function inlineCode(calculation: AnyCalculation): UserCode {
     },
     async compute(job, task) {
       await task.onStart?.();
-      return { bytes: await runCompute(calculation, job), ms: 1 };
+      const files = filesOver({ ...noAccess, save: task.onSave });
+      return { bytes: await runCompute(calculation, job, files), ms: 1 };
     },
     async fold(job, task) {
       await task.onStart?.();

@@ -53,7 +53,10 @@ const shape = z.strictObject({
     .max(1e9)
     .default(0)
     .describe("records that may be left out because they do not fit the columns; more fail the run"),
-  resultFormat: z.enum(resultFormats).default("json").describe("of the answer"),
+  resultFormat: z
+    .enum(resultFormats)
+    .default("json")
+    .describe("of the answer; files: a Parquet file for each chunk, for rows without end"),
 });
 
 /** A query, or the statements that it would be split into. */

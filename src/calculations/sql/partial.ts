@@ -1,9 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises";
 import * as z from "zod";
+import type { Files } from "../../engine/calculation/files.ts";
 import { CorruptDataError } from "../../engine/model/errors.ts";
+import { type SavedFile, savedFileSchema } from "../../engine/model/fileList.ts";
 import { identifier, type Session, textLiteral } from "./duck/session.ts";
 import { newPath } from "./sources/localFile.ts";
 import { noRejects, type Rejects } from "./sources/rejects.ts";
+import { writeRows } from "./writeRows.ts";
 
 /**
  * A partial: the rows that `map` or `reduce` gave, as Parquet behind a header. Parquet keeps most of DuckDB's types; a
@@ -16,6 +19,8 @@ export interface Partial {
   /** Columns that are kept as text, and their types. */
   readonly texts: readonly (readonly [name: string, type: string])[];
   readonly rows: Uint8Array;
+  /** Files that have the rows instead. */
+  readonly saved?: readonly SavedFile[] | undefined;
 }
 
 /** The rows of a partial, without what its header says of the query. */
@@ -40,6 +45,16 @@ export async function storeRows(query: string, rejects: Rejects, session: Sessio
   return { rejects, texts, rows: await readFile(path) };
 }
 
+/** Saves the rows of a query as a file, and keeps its name instead. */
+export async function saveRows(
+  query: string,
+  rejects: Rejects,
+  { files, session }: { readonly files: Files; readonly session: Session },
+): Promise<Rows> {
+  const { body, extension } = await writeRows(query, "parquet", session);
+  return { ...nothing, rejects, saved: [await files.save(body, extension)] };
+}
+
 /** Makes the view `parts` of the rows of partials, in order, in which an aggregate does not read UNION ALL. */
 export async function loadParts(partials: readonly Partial[], session: Session): Promise<void> {
   const loaded: { readonly paths: string[]; readonly star: string }[] = [];
@@ -62,8 +77,8 @@ export async function loadParts(partials: readonly Partial[], session: Session):
 }
 
 /** The header is JSON; its length comes first, as four bytes, little-endian. */
-export function encodePartial({ rejects, named, texts, rows }: Partial): Uint8Array {
-  const json = Buffer.from(JSON.stringify({ rejects, named, texts }));
+export function encodePartial({ rows, ...header }: Partial): Uint8Array {
+  const json = Buffer.from(JSON.stringify(header));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(json.length);
   return Buffer.concat([length, json, rows]);
@@ -76,6 +91,7 @@ const headerShape = z.object({
   }),
   named: z.array(z.string()),
   texts: z.array(z.tuple([z.string(), z.string()])),
+  saved: z.array(savedFileSchema).optional(),
 });
 
 /** Throws `CorruptDataError` for other bytes. */

@@ -2,6 +2,7 @@ import { CalculationError, InputError } from "../../engine/model/errors.ts";
 import type { SqlParams } from "./params.ts";
 import { type Reads, readsOf } from "./sources/conditions.ts";
 import { readStatement, splitQuery } from "./split/splitQuery.ts";
+import { refused } from "./split/syntax.ts";
 
 /** The statements of a run, and what the first reads of `data`. */
 export interface Statements {
@@ -32,8 +33,12 @@ export function namedColumns({ query = "" }: SqlParams, columns: readonly string
   return columns.filter((name) => text.includes(name.toLowerCase()));
 }
 
+const notRows = "its answer is made of all rows, so that no chunk can save its own part of it";
+const oneFile =
+  "With --result-format files it may choose and change rows one by one; any other answer is one file, such as parquet";
+
 async function split(
-  { query, map = "", reduce = "", finish = "from parts", table }: SqlParams,
+  { query, map = "", reduce = "", finish = "from parts", table, resultFormat }: SqlParams,
   columns: readonly string[],
 ): Promise<Statements> {
   try {
@@ -45,7 +50,9 @@ async function split(
             map: await readStatement(map, ["data", ...tables]),
             reduce: await readStatement(reduce, ["parts"]),
             finish: await readStatement(finish, ["parts"]),
+            isRows: false,
           };
+    if (resultFormat === "files" && !own.isRows) throw refused(notRows, oneFile);
     return { map: own.map, reduce: own.reduce, finish: own.finish, reads: await readsOf(own.map) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;

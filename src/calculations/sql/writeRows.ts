@@ -3,8 +3,10 @@ import type { ResultBytes } from "../../engine/calculation/contract.ts";
 import { identifier, type Session, textLiteral } from "./duck/session.ts";
 import { newPath } from "./sources/localFile.ts";
 
-export const resultFormats = ["json", "csv", "ndjson", "parquet", "arrow"] as const;
-export type ResultFormat = (typeof resultFormats)[number];
+const formats = ["json", "csv", "ndjson", "parquet", "arrow"] as const;
+type ResultFormat = (typeof formats)[number];
+/** With `files`, each chunk saves its rows as a Parquet file. */
+export const resultFormats = [...formats, "files"] as const;
 
 const contentTypes: Readonly<Record<ResultFormat, string>> = {
   json: "application/json",

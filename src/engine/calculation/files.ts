@@ -1,8 +1,12 @@
+import { hash } from "node:crypto";
 import { CalculationError } from "../model/errors.ts";
+import type { SavedFile } from "../model/fileList.ts";
+import { calculationLimits } from "../model/limits.ts";
+import { extensionSchema } from "../model/resultType.ts";
 
 /**
  * The blobs that a calculation may read: those in the data account's container of inputs, and in the containers of the
- * setting `LEASEFOLD_SOURCES`. Read-only.
+ * setting `LEASEFOLD_SOURCES`. It changes none of them.
  *
  * A permanent failure throws a `CalculationError` that names the path, with the code `file-missing`, `file-changed`
  * (since it was listed), `file-denied`, `file-refused`, `no-container`, `source-not-allowed` or `bad-range`. Busy
@@ -19,6 +23,12 @@ export interface Files {
    * ignored. An empty file gives no piece, but it must still exist.
    */
   read(file: FileFact, range?: { readonly from?: number; readonly to?: number }): AsyncIterable<Uint8Array>;
+  /**
+   * Saves a file of a result that is too large for one memory, at most 128 MB; `body` must not be used afterwards. For
+   * `compute`: its partial keeps what this gives, and `finish` lists it by `fileList`. A run stores the file before the
+   * partial; a sample and a test store none.
+   */
+  save(body: Uint8Array, extension: string): Promise<SavedFile>;
 }
 
 /** A file as it was when it was listed; JSON, so that it can be a chunk's input. */
@@ -53,6 +63,8 @@ export interface FileAccess {
     signal?: AbortSignal,
     spare?: ArrayBuffer,
   ): Promise<Uint8Array>;
+  /** Stores a saved file; absent where none is stored. */
+  readonly save?: ((name: string, body: Uint8Array) => Promise<void>) | undefined;
 }
 
 /** Bytes of one read. A large file takes few calls, and each open file has two pieces in memory. */
@@ -82,6 +94,9 @@ export function releaseSpares(): void {
   for (const spare of spares) spare.transfer(0);
   spares = [];
 }
+
+const { savedBytesMax } = calculationLimits;
+const savedLimit = `the limit is ${savedBytesMax} (savedBytesMax)`;
 
 /** Reads one piece ahead, so that a calculation works while the next piece arrives. */
 export const filesOver = (access: FileAccess): Files => ({
@@ -117,6 +132,19 @@ export const filesOver = (access: FileAccess): Files => ({
       ownPieces.add(piece);
       yield piece;
     }
+  },
+
+  async save(given, extension) {
+    const { error } = extensionSchema.safeParse(extension);
+    if (error !== undefined) throw new CalculationError("bad-file", `save: ${error.issues[0]?.message}`);
+    if (given.length > savedBytesMax)
+      throw new CalculationError("file-too-large", `a saved file has ${given.length} bytes; ${savedLimit}`);
+    // The memory moves to whoever stores it, so it must hold these bytes and nothing else.
+    const isAlone = given.buffer instanceof ArrayBuffer && given.length === given.buffer.byteLength;
+    const body = isAlone ? given : new Uint8Array(given);
+    const file = { name: `${hash("sha256", body)}.${extension}`, bytes: body.length };
+    await access.save?.(file.name, body);
+    return file;
   },
 });
 

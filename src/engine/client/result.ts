@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
+import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, InputError, NotReadyError } from "../model/errors.ts";
+import { fileListSchema, fileListType, type SavedFile } from "../model/fileList.ts";
 import type { Manifest } from "../model/run.ts";
+import { resultBlobs } from "../model/runBlobs.ts";
 import { isFinal, type State } from "../model/state.ts";
 import type { Client } from "./client.ts";
 import { newestManifest, readMarker, readState, requireSpec, vouchedManifest } from "./runDocuments.ts";
@@ -85,6 +88,31 @@ export async function openResult(
     throw new CorruptDataError("result-missing", `the result of ${manifest.run} is gone: ${manifest.blob}`);
   const whole = (part.offset ?? 0) === 0 && (part.count ?? manifest.bytes) >= manifest.bytes;
   return { body: whole ? checkedStream(found.body, manifest) : found.body };
+}
+
+/** The files that a result lists, in order; undefined for any other result. Throws `CorruptDataError` as `openResult`. */
+export async function listSavedFiles(
+  client: Client,
+  manifest: Manifest,
+): Promise<readonly SavedFile[] | undefined> {
+  if (manifest.contentType !== fileListType) return undefined;
+  const { body } = await openResult(client, manifest);
+  const bytes = Buffer.concat(await Array.fromAsync(body));
+  return decodeJson(fileListSchema, bytes, `the result of ${manifest.run}`).files;
+}
+
+/** Opens a file that a result lists; the stream throws `CorruptDataError` at its end if it is another. */
+export async function openSavedFile(
+  client: Client,
+  { run, uid }: Manifest,
+  { name, bytes }: SavedFile,
+  signal?: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const blob = resultBlobs(run, uid).file(name);
+  const found = await client.storage.blobs.stream(client.names.results, blob, { ...(signal && { signal }) });
+  if (found.kind !== "found")
+    throw new CorruptDataError("result-missing", `a file of the result of ${run} is gone: ${blob}`);
+  return checkedStream(found.body, { run, bytes, sha256: name.slice(0, name.indexOf(".")) });
 }
 
 function notFinished(id: string, state: State | undefined, generation: number): NotReadyError {

@@ -234,6 +234,8 @@ export const calculationLimits = {
   batchBytesMax: 4 * 1024 * 1024,
   /** One encoded partial: a fold holds a bounded number of them in a worker's memory. */
   partialBytesMax: 32 * 1024 * 1024,
+  /** One saved file: a thread, and then the process that uploads it, hold it whole. */
+  savedBytesMax: 128 * 1024 * 1024,
   /** One result. Its copy from the thread into the process keeps the event loop busy for 0.8 s (measured; a beat has
    *  0.9 s) and takes 1.1 GB at its peak, of the 2 GB of an instance. JSON is one text, of 2^29 - 24 characters at most
    *  (`buffer.constants.MAX_STRING_LENGTH`). */

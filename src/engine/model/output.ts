@@ -18,12 +18,18 @@ export interface OutputFacts {
   readonly plan?: string | undefined;
   /** Identity of the code that made it; a node's metadata has those of all its partials. */
   readonly code?: string | undefined;
+  /** It names files that were saved, which no other run has. */
+  readonly saves?: boolean | undefined;
 }
 
-export function outputContentType(base: string, { ms, attempt, calls, plan, code }: OutputFacts): string {
+export function outputContentType(
+  base: string,
+  { ms, attempt, calls, plan, code, saves }: OutputFacts,
+): string {
   const facts = [base, `ms=${Math.round(ms)}`, `attempt=${attempt}`, `calls=${encodeCalls(calls)}`];
   if (plan !== undefined) facts.push(`plan=${plan}`);
   if (code !== undefined) facts.push(`code=${encodeURIComponent(code)}`);
+  if (saves === true) facts.push("saves=1");
   return facts.join("; ");
 }
 
@@ -60,6 +66,7 @@ export function parseOutputFacts(contentType: string): OutputFacts {
     calls: decodeCalls(parameters.get("calls")),
     ...(plan === undefined ? {} : { plan }),
     ...(code === undefined ? {} : { code: plain(code) }),
+    ...(parameters.get("saves") === "1" ? { saves: true } : {}),
   };
 }
 

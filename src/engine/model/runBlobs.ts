@@ -69,6 +69,7 @@ export function resultBlobs(id: string, uid: string) {
     manifest: (generation: number) => `${of(generation)}manifest.json`,
     result: (generation: number, attempt: string, extension: string) =>
       `${of(generation)}${attempt}/result.${extension}`,
+    file: (name: string) => `${root}files/${name}`,
     hashes: (generation: number, shard: number) => `${of(generation)}hashes/${shardName(shard)}`,
     answer,
     answerBytes: (tag: string, attempt: string, extension: string) =>

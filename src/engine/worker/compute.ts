@@ -9,7 +9,7 @@ import { coverOfPack } from "../model/tree.ts";
 import { writeOutput } from "./folding/outputs.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
-import type { TaskOutput } from "./threads/userCode.ts";
+import type { TaskOptions, TaskOutput } from "./threads/userCode.ts";
 
 /** Computes the chunks of one pack, folds them, and writes their partial under the pack's own name. */
 export async function computePack(
@@ -27,9 +27,17 @@ export async function computePack(
   // Other code than the plan's computes only where a retry mixes, and then it has not checked them yet.
   if (wanted.mix !== undefined) checkParams(ports, spec);
   const code = ports.versionOf(spec.calculation);
-  const { bytes, ms } = await computed(ports, plan, attempt);
+  const { storage, names } = ports;
+  let saves = false;
+  // Its name is that of its bytes, so whichever attempt is first is right; the partial that names it comes second.
+  const onSave = async (name: string, body: Uint8Array): Promise<void> => {
+    await stillWanted(ports, message, "write");
+    await storage.blobs.create(names.results, resultBlobs(run, uid).file(name), body);
+    saves = true;
+  };
+  const { bytes, ms } = await computed(ports, plan, attempt, onSave);
   await stillWanted(ports, message, "write");
-  const output = { bytes, ms, code, attempt: attemptOf(message) };
+  const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   return writeOutput(ports, runBlobs(run, uid, origin).part(shard, pack), output, wanted);
 }
 
@@ -52,6 +60,7 @@ async function computed(
   ports: WorkerPorts,
   plan: Plan,
   attempt: Attempt<MessageOf<"compute" | "verify">>,
+  onSave?: TaskOptions["onSave"],
 ): Promise<TaskOutput> {
   const { message, delivery } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
@@ -59,7 +68,7 @@ async function computed(
   const inputs = await ports.documents.inputs(plan, from, to);
   const coverTo = coverOfPack(plan, message.pack).to;
   const task = { calculation, params, from, to, count: plan.chunks, coverTo };
-  const options = taskOptions(ports, attempt, delivery.urgent);
+  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave };
   return ports.userCode.compute(inputs === undefined ? task : { ...task, inputs }, options);
 }
 

@@ -117,8 +117,11 @@ async function listPartials(
 ): Promise<Set<number>> {
   const found = new Set<number>();
   for await (const page of pagesOf(storage.blobs, names.runs, runBlobs(run, uid, origin).parts))
-    for (const { name, contentType } of page.blobs)
-      if (belongsTo({ code, plan }, parseOutputFacts(contentType))) found.add(lastNumberOf(name));
+    for (const { name, contentType } of page.blobs) {
+      const facts = parseOutputFacts(contentType);
+      // What a partial saved is deleted with its run.
+      if (belongsTo({ code, plan }, facts) && facts.saves !== true) found.add(lastNumberOf(name));
+    }
   return found;
 }
 

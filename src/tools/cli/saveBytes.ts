@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { open, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import pMap from "p-map";
 import type { Client } from "../../engine/client/client.ts";
-import { openResult } from "../../engine/client/result.ts";
+import { listSavedFiles, openResult, openSavedFile } from "../../engine/client/result.ts";
 import { InputError } from "../../engine/model/errors.ts";
 import type { Manifest } from "../../engine/model/run.ts";
 import type { Cli } from "./cli.ts";
@@ -34,6 +36,7 @@ export async function saveBytes(
 /** Throws `InputError` if `file` cannot be written, so that nothing is computed for it in vain. */
 export async function checkWritable(cli: Pick<Cli, "folder">, file: string | undefined): Promise<void> {
   if (file === undefined) return;
+  if (isFolder(file)) return rmdir((await openFolder(cli, file)).half);
   const { half, handle } = await openBeside(cli, file);
   await handle.close();
   await rm(half);
@@ -86,9 +89,61 @@ function textCheck(): (piece: Uint8Array) => boolean {
   };
 }
 
-/** Writes the result to a file, which appears only if its hash is right. Returns the file's full name. */
-export const saveResult = (cli: Cli, client: Client, manifest: Manifest, file: string): Promise<string> =>
-  saveBytes(cli, file, async () => (await openResult(client, manifest, { signal: cli.signal })).body);
+type Saving = Pick<Cli, "folder" | "signal">;
+
+/**
+ * Writes the result to a file, or to a folder if the name ends in a slash; either appears only if all hashes are right.
+ * Returns its full name.
+ */
+export const saveResult = (cli: Saving, client: Client, manifest: Manifest, file: string): Promise<string> =>
+  isFolder(file)
+    ? saveFolder(cli, client, manifest, file)
+    : saveBytes(cli, file, async () => (await openResult(client, manifest, { signal: cli.signal })).body);
+
+/** The files that a result lists, by their numbers in order, and what they are of as `manifest.json`. */
+async function saveFolder(cli: Saving, client: Client, manifest: Manifest, folder: string): Promise<string> {
+  const listed = await listSavedFiles(client, manifest);
+  if (listed === undefined) throw notWritable(folder, "the result is one file, and a folder is for several");
+  const { path, half } = await openFolder(cli, folder);
+  const at = { folder: half };
+  const files = listed.map(({ name, bytes }, index) => {
+    const [sha256, extension] = name.split(".");
+    return { name: `${String(index).padStart(8, "0")}.${extension}`, bytes, sha256, saved: { name, bytes } };
+  });
+  try {
+    const save = ({ name, saved }: (typeof files)[number]) =>
+      saveBytes(at, name, () => openSavedFile(client, manifest, saved, cli.signal));
+    await pMap(files, save, { concurrency: filesAtOnce });
+    const own = { ...manifest, files: files.map(({ saved: _, ...file }) => file) };
+    await saveBytes(at, "manifest.json", async () => Readable.from([`${JSON.stringify(own, null, 1)}\n`]));
+    await rename(half, path);
+    return path;
+  } catch (error) {
+    await rm(half, { recursive: true, force: true });
+    throw isSystemError(error) ? notWritable(folder, systemReason(error)) : error;
+  }
+}
+
+const filesAtOnce = 4;
+
+const isFolder = (name: string): boolean => name.endsWith("/");
+
+/** A new folder beside the one that is asked for, which must be empty or not there yet. */
+async function openFolder({ folder }: Pick<Cli, "folder">, asked: string) {
+  const path = resolve(folder, asked);
+  const half = `${path}.${randomUUID().slice(0, 8)}.part`;
+  try {
+    const there = await readdir(path).catch((error: unknown) => {
+      if (isSystemError(error) && error.code === "ENOENT") return [];
+      throw error;
+    });
+    if (there.length === 0) await mkdir(half, { mode: 0o700 });
+    else throw notWritable(asked, "it is not empty");
+    return { path, half };
+  } catch (error) {
+    throw isSystemError(error) ? notWritable(asked, systemReason(error)) : error;
+  }
+}
 
 export async function printResult(cli: Cli, client: Client, manifest: Manifest): Promise<void> {
   await printBytes(cli, (await openResult(client, manifest, { signal: cli.signal })).body);

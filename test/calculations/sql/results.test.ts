@@ -1,5 +1,7 @@
+import { writeFileSync } from "node:fs";
 import { tableFromIPC } from "apache-arrow";
 import { afterAll, expect, test } from "vitest";
+import { fileListSchema } from "../../../src/engine/model/fileList.ts";
 import { Tables } from "./tables.ts";
 
 const tables = new Tables();
@@ -69,4 +71,41 @@ test("a result in Arrow of no rows has the columns", async () => {
   const table = tableFromIPC(body as Uint8Array);
   expect(String(table.schema)).toContain("ts: List<Utf8>");
   expect(table.numRows).toBe(0);
+});
+
+test("a result of files has the rows of the query in order, in a Parquet file for each chunk", async () => {
+  const question = "select i, x, t as name, i::hugeint as wide from data where i % 3 = 0";
+  const { body, chunks } = await tables.result({
+    source: "data/t.csv",
+    query: question,
+    resultFormat: "files",
+  });
+  const { files } = fileListSchema.parse(JSON.parse(Buffer.from(body).toString()));
+  expect(chunks).toBeGreaterThan(2);
+  expect(files).toHaveLength(chunks);
+  const names = files.map(({ name }, index) => {
+    writeFileSync(`${tables.folder}/f${index}.parquet`, tables.content.get(`saved/${name}`) ?? "");
+    return `$f${index}.parquet`;
+  });
+  const rows = await tables.truth(
+    `select i, x, name, wide::bigint as wide from read_parquet([${names.join(", ")}])`,
+  );
+  expect(rows).toEqual(
+    await tables.truth(question.replace("from data", "from $t.csv").replace("hugeint", "bigint")),
+  );
+});
+
+test.each([
+  ["select t, count(*) from data group by t"],
+  ["select i from data order by i"],
+  ["select i from data limit 3"],
+  ["select distinct t from data"],
+  ["select max(i) from data"],
+  ["select * from (select t, count(*) n from data group by t) where n > 1"],
+])("an answer that is made of all rows is not saved as files: %s", async (given) => {
+  const asked = { source: "data/t.csv", query: given, resultFormat: "files" };
+  await expect(tables.result(asked)).rejects.toMatchObject({
+    code: "bad-query",
+    message: expect.stringContaining("is one file, such as parquet"),
+  });
 });

@@ -16,6 +16,7 @@ import { chunksAreCountedOnce } from "./checks/counts.ts";
 import { onlyWorthlessIsDeleted } from "./checks/deletes.ts";
 import { watchStorage, worksIn } from "./checks/effects.ts";
 import { type Figures, figuresOf } from "./checks/figures.ts";
+import { filesComeFirst } from "./checks/files.ts";
 import { firstWriterWins, newerIsRespected } from "./checks/firstWriter.ts";
 import { noResultFoldsTwo, otherCodeComputesNothing } from "./checks/identities.ts";
 import { type Handling, Judge, type Scene, type Violation } from "./checks/judge.ts";
@@ -62,6 +63,8 @@ export interface Stage {
     doom: ((task: DoomedTask, run: string) => "hangs" | "kills" | undefined) | undefined;
     /** What is in the files that are the inputs of a plan that is a list. */
     fileOf: ((chunk: number) => string) | undefined;
+    /** Chunks save files. */
+    saves: boolean;
     /** Which code the broken chunks and folds throw with. */
     code: string;
   };
@@ -95,6 +98,7 @@ export function stage(options: StageOptions): Stage {
     fold: undefined,
     doom: undefined,
     fileOf: undefined,
+    saves: false,
     code: brokenCode,
   };
   const queues: Hostility = {
@@ -108,6 +112,7 @@ export function stage(options: StageOptions): Stage {
     signed: true,
     shaped: true,
     fileOf: (chunk) => broken.fileOf?.(chunk),
+    saves: () => broken.saves,
     doom: (task) => broken.doom?.(task, judge?.by()?.message?.run ?? ""),
     onTask: (task) => judge?.onTask(task, judge.by()),
     ...(options.large === true ? { padding: 5_000 } : {}),
@@ -202,6 +207,7 @@ const checks = [
   firstWriterWins,
   newerIsRespected,
   resultIsTheFold,
+  filesComeFirst,
   chunksAreCountedOnce,
   stateIsOneChain,
   sendsAndRecordsAgree,

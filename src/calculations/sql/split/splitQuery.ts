@@ -3,7 +3,9 @@ import { type Core, cutQuery, isGrouped, openDoor } from "./cutQuery.ts";
 import { splitGroups } from "./splitGroups.ts";
 import { splitRows } from "./splitRows.ts";
 import {
+  type Functions,
   knownFunctions,
+  listOf,
   parseQuery,
   printQuery,
   refused,
@@ -21,6 +23,8 @@ export interface SplitQuery {
   readonly reduce: string;
   /** Over `parts`, the rows of one partial: those of the answer. */
   readonly finish: string;
+  /** The answer is the rows of `map`, chunk after chunk. */
+  readonly isRows: boolean;
 }
 
 export interface Given {
@@ -66,6 +70,7 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
   const steps = {
     map: tagged(await Promise.all(maps.map(printQuery))),
     reduce: tagged(reduces.map((_reduce, index) => reduced(index))),
+    isRows: rest["core"] === 0 && cores.every(({ node }) => isPlain(node, functions)),
     finish: printed.startsWith("WITH ") ? `with ${ctes}, ${printed.slice(5)}` : `with ${ctes} ${printed}`,
   };
   await checkPrinted(steps.map, ["data", ...tables], columns);
@@ -73,6 +78,9 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
   await checkPrinted(steps.finish, ["parts"]);
   return steps;
 }
+
+const isPlain = (node: Tree, functions: Functions): boolean =>
+  !isGrouped(node, functions) && listOf(node["modifiers"]).length === 0;
 
 /** Checks the text that runs, since neither the steps nor DuckDB's printing may give a query another meaning. */
 async function checkPrinted(text: string, tables: readonly string[], columns: readonly string[] = []) {

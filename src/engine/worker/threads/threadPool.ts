@@ -146,7 +146,7 @@ interface TaskEnds {
  */
 function runningTask(
   { access, memoryMb }: PoolSettings,
-  { limitMs, signal, onStart, onPrint }: TaskOptions,
+  { limitMs, signal, onStart, onPrint, onSave }: TaskOptions,
   { sink, workerOf, work, mark }: TaskEnds,
 ) {
   const { port1, port2 } = new MessageChannel();
@@ -170,6 +170,7 @@ function runningTask(
     if (message.say === "list" || message.say === "read") return files(message);
     if (message.say === "printed") onPrint?.(message.line, message.more ?? 0);
     else if (message.say === "inputs") await sink?.(message.inputs);
+    else if (message.say === "save") await onSave?.(message.name, message.body);
     else {
       clearTimeout(timer);
       await onStart?.(() => markedChunk(mark));
@@ -186,7 +187,7 @@ function runningTask(
     } catch (error) {
       failure.refusal ??= error;
       if (message.say === "taken") return { say: "drop" };
-      // Without the bytes it asked for, or with inputs that were not stored, a thread cannot go on with its task.
+      // Without the bytes it asked for, or with inputs or a file that were not stored, a thread cannot go on with its task.
       if (!ended.signal.aborted) stop.abort();
       return undefined;
     }

@@ -29,13 +29,14 @@ export type ThreadWork =
   | ({ readonly kind: "finish" } & FinishTask);
 
 /**
- * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan, each answered by
- * `go`; or it asks for files. A message is a list of these, and a reply has its question's `id`.
+ * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan or a file to save,
+ * each answered by `go`; or it asks for files. A message is a list of these, and a reply has its question's `id`.
  */
 type FromThread = { readonly id: number } & Question;
 export type Question =
   | { readonly say: "taken"; readonly thread: number }
   | { readonly say: "inputs"; readonly inputs: readonly unknown[] }
+  | { readonly say: "save"; readonly name: string; readonly body: Uint8Array }
   /** User code printed a line, or as the last thing so many that were not sent. */
   | { readonly say: "printed"; readonly line?: PrintedLine; readonly more?: number }
   | { readonly say: "list"; readonly source: string; readonly cursor: string | undefined }
@@ -147,12 +148,18 @@ export function threadPort(port: MessagePort): {
       if (reply.say === "bytes") return reply.bytes;
       throw refusal(reply);
     },
+    async save(name, body) {
+      const reply = await ask({ say: "save", name, body });
+      if (reply.say !== "go") throw refusal(reply);
+    },
   };
   return { ask, tell: (said) => post([{ ...said, id: asked++ }]), access };
 }
 
-const movedWith = (question: Question): ArrayBuffer[] =>
-  question.say === "read" && question.spare !== undefined ? [question.spare] : [];
+function movedWith(question: Question): ArrayBuffer[] {
+  if (question.say === "save") return [question.body.buffer as ArrayBuffer];
+  return question.say === "read" && question.spare !== undefined ? [question.spare] : [];
+}
 
 const refusal = (reply: Reply): CalculationError =>
   reply.say === "failed"

@@ -74,6 +74,8 @@ export interface TaskOptions {
    * chunk that the thread computes at that moment.
    */
   readonly onStart?: (chunkNow?: () => number | undefined) => void | Promise<void>;
+  /** Stores a file that a chunk saves; without it none is stored. */
+  readonly onSave?: ((name: string, body: Uint8Array) => Promise<void>) | undefined;
   /** Gets each line that user code prints, and at last how many more there were. */
   readonly onPrint?: ((line: PrintedLine | undefined, more: number) => void) | undefined;
 }

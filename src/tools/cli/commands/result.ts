@@ -35,7 +35,10 @@ export function addResult(program: Command, session: Session): void {
     .command("result")
     .description("print the result of a finished run, or write it to a file; its hash is checked")
     .argument("<run>", "id of the run")
-    .option("-o, --output <file>", "write to a file, which appears only once the whole result is checked")
+    .option(
+      "-o, --output <file>",
+      "write to a file, which appears only once the whole result is checked; of a result of files, to a folder/",
+    )
     .option("--generation <n>", "the result of this generation instead of the newest", wholeOption)
     .option("--manifest", "print what the result was made of, as JSON: hash, gaps, code, terms")
     .option("--so-far", "for a run without a result: have a worker fold what is done so far")
@@ -93,7 +96,10 @@ async function tellResult(session: Session, run: string, manifest: Manifest, out
 /** Tells about a file. The result itself may be of any type, so --json describes only a file. */
 async function tellSaved(session: Session, saved: Manifest | AnswerSoFar, output: string, file: string) {
   if (session.json()) return await session.printJson({ ...saved, file });
-  await session.note(`${output}: ${bytes(saved.bytes)} of ${saved.contentType}, hash checked`);
+  const what = output.endsWith("/")
+    ? "its files, hashes"
+    : `${bytes(saved.bytes)} of ${saved.contentType}, hash`;
+  await session.note(`${output}: ${what} checked`);
 }
 
 /** Prints or saves the answer so far. Returns the manifest instead if the run has its result. */

@@ -59,7 +59,7 @@ export function addRetry(program: Command, session: Session): void {
       ).conflicts(["recompute", "mix"]),
     )
     .option("--wait", "show progress, then print the result")
-    .option("-o, --output <file>", "write the result to a file; implies --wait")
+    .option("-o, --output <file>", "write the result to a file, or one of files to a folder/; implies --wait")
     .action(async (run: string, options: RetryOptions) => {
       await checkWritable(session.cli, options.output);
       const change = await retryOf(session, run, options);

@@ -58,7 +58,7 @@ export function addSubmit(program: Command, session: Session): void {
     )
     .option("--upload <path>", "upload this file or folder first, and use it as the source")
     .option("--wait", "show progress, then print the result")
-    .option("-o, --output <file>", "write the result to a file; implies --wait")
+    .option("-o, --output <file>", "write the result to a file, or one of files to a folder/; implies --wait")
     .action(async (asked: string, options: Options, command: Command) => {
       const {
         id,

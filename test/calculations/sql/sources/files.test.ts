@@ -97,7 +97,7 @@ async function counted(params: Readonly<Record<string, unknown>>) {
   const files = memoryFiles(tables.content);
   const read = new Map<string, number>();
   const counting: typeof files = {
-    list: files.list,
+    ...files,
     async *read(file, range) {
       for await (const piece of files.read(file, range)) {
         read.set(file.path, (read.get(file.path) ?? 0) + piece.length);

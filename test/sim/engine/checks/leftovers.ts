@@ -39,6 +39,7 @@ const always = [
   /^\d+\/manifest\.json$/,
   /^\d+\/[^/]+\/result\.\w+$/,
   /^\d+\/hashes\/\d+$/,
+  /^files\/[0-9a-f]{64}\.txt$/,
 ];
 
 /** The last pages of a deletion, and the calls that follow them. */

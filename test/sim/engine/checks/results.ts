@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chunksOfPack, packsOf, type Range } from "../../../../src/engine/model/packs.ts";
 import type { Manifest } from "../../../../src/engine/model/run.ts";
-import { leafOf, treeShape } from "../../../support/rangesCode.ts";
+import { filesIn, leafOf, treeShape } from "../../../support/rangesCode.ts";
 import type { Check, Scene } from "./judge.ts";
 import { inputsOf, parsed, placeOf, type RunRecord } from "./ledger.ts";
 
@@ -47,6 +47,9 @@ function* wrongWith(
   const inputs = inputsOf(run);
   if (got === wanted && shape !== treeShape(chunks, isFolded, (chunk) => leafOf(chunk, inputs[chunk])))
     yield `the chunks are of other inputs, or merged in another order than that of the tree`;
+  const files = filesIn(Buffer.from(bytes as Uint8Array).toString());
+  if (files !== undefined && files.length !== folded)
+    yield `it lists ${files.length} files of ${folded} chunks`;
   const gaps = missing.reduce((sum, { from, to }) => sum + to - from, 0);
   if (folded !== chunks - gaps) yield `${folded} chunks are folded of ${chunks}, but ${gaps} missing`;
   if (complete !== (gaps === 0)) yield `complete is ${complete} with ${gaps} chunks missing`;

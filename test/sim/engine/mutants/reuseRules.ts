@@ -28,6 +28,13 @@ export const reuseRules: readonly Mutant[] = [
     edits: edit("worker/reuse.ts", "if (there[0]?.has(pack)) return", "if (reused.length === 0) return"),
   },
   {
+    without: "a look whether the partial names files of its own run",
+    rule: 31,
+    killedBy: "what names a file comes after it",
+    cases: ["a run that saves files reuses no partial of another, whose deletion takes its files"],
+    edits: edit("worker/reuse.ts", " && facts.saves !== true", ""),
+  },
+  {
     without: "the place where an earlier run reused a partial from",
     rule: 31,
     killedBy: "the scenario's own end",

@@ -1,6 +1,7 @@
 import { edit, type Mutant } from "./mutant.ts";
 
 const chain = "leader/perform/stateChain.ts";
+const saving = "a worker dies or sleeps at each file that it saves, and at each partial that names one";
 const blobs = "storage/memory/memoryBlobs.ts";
 
 /** Writing: who is first, whose the state is, what an unknown reply means, and in which order. */
@@ -22,6 +23,24 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "the result is the fold of what the manifest says",
     cases: ["two finishers, the first of which sleeps with its result written"],
     edits: edit("worker/finish.ts", "result(gen, tag, extension)", 'result(gen, "same", extension)'),
+  },
+  {
+    without: "the file before the partial that names it",
+    rule: 1,
+    killedBy: "what names a file comes after it",
+    cases: [saving],
+    edits: edit(
+      "worker/compute.ts",
+      "await storage.blobs.create(names.results, resultBlobs(run, uid).file(name), body);",
+      "void storage.blobs.create(names.results, resultBlobs(run, uid).file(name), body).catch(() => {});",
+    ),
+  },
+  {
+    without: "the hash of its bytes in the name of a file",
+    rule: 1,
+    killedBy: "what names a file comes after it",
+    cases: [saving],
+    edits: edit("worker/compute.ts", ".file(name)", '.file("same")'),
   },
   {
     without: "a name of its own for the segments of each planning attempt",

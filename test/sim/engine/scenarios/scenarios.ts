@@ -13,6 +13,7 @@ import { poison } from "./poison.ts";
 import { rest } from "./rest.ts";
 import { retries } from "./retries.ts";
 import { reuse } from "./reuse.ts";
+import { saves } from "./saves.ts";
 import { sharedMessages } from "./sharedMessages.ts";
 import { sharedTimer } from "./sharedTimer.ts";
 import { versions } from "./versions.ts";
@@ -39,5 +40,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...sharedMessages,
   ...sharedTimer,
   ...reuse,
+  ...saves,
   ...byHand,
 };

@@ -1,0 +1,22 @@
+import * as z from "zod";
+
+/**
+ * A result of several files, for what is too large for one memory: its bytes list them in order, and each is a blob of its
+ * own below the run.
+ */
+export const savedFileSchema = z.object({
+  /** `{SHA-256}.{extension}`: whoever computes the chunk again saves the same bytes under the same name. */
+  name: z.string().regex(/^[0-9a-f]{64}\.[A-Za-z0-9]{1,16}$/),
+  bytes: z.int().nonnegative(),
+});
+export type SavedFile = z.infer<typeof savedFileSchema>;
+
+export const fileListSchema = z.object({ files: z.array(savedFileSchema) });
+
+export const fileListType = "application/vnd.leasefold.files+json";
+
+/** The result that lists files in order; `notes` are those of a result. */
+export const fileList = (files: readonly SavedFile[], notes: readonly string[] = []) => ({
+  body: new TextEncoder().encode(`${JSON.stringify({ files }, null, 1)}\n`),
+  ...{ contentType: fileListType, extension: "json", notes },
+});
