@@ -1,6 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { computing, manifest, marker, part, parts, planOf, runNotes } from "../support/runFixtures.ts";
-import { allSent, first, startMs, step, tasksOf } from "./deciding.ts";
+import { decide } from "../../src/engine/leader/decide/decide.ts";
+import { newSent } from "../../src/engine/leader/notes.ts";
+import type { State } from "../../src/engine/model/state.ts";
+import {
+  computing,
+  manifest,
+  marker,
+  packFailure,
+  part,
+  parts,
+  planOf,
+  runNotes,
+  seen,
+} from "../support/runFixtures.ts";
+import { allSent, first, observedAt, startMs, step, tasksOf } from "./deciding.ts";
 
 describe("the journey of a run", () => {
   test("a new run is planned: recorded first, sent after the write", () => {
@@ -116,4 +129,35 @@ describe("commands", () => {
     const draft = step(sent, { marker: { ...marker, turn: 2, command: 2 } });
     expect(draft.packs.map((one) => one.pack)).toEqual([0, 1, 2]);
   });
+});
+
+test("a decision changes nothing of what it is given", () => {
+  const frozen = <T>(value: T): T => {
+    if (typeof value === "object" && value !== null && !Object.isFrozen(value))
+      Object.values(Object.freeze(value)).forEach(frozen);
+    return value;
+  };
+  const sent = step(computing(20)).state;
+  const plain = { limitMs: 60_000, observed: observedAt(60_000) };
+  for (const [state, found] of [
+    [first(), {}],
+    [computing(20), {}],
+    [sent, { parts: parts(0, 14), failures: [packFailure(15, 1, "error", { code: "time-limit" })] }],
+    [sent, { marker: { ...marker, want: "paused", turn: 1, command: 1 } }],
+    [{ ...sent, keep: true }, { parts: parts(0, 3) }],
+    [step(sent, { parts: parts(0, 20) }).state, {}],
+  ] as const) {
+    const working = frozen(structuredClone<State>(state));
+    const notes = frozen({
+      ...runNotes(),
+      rateSample: { atMs: 0, gained: 3 },
+      seenMs: new Map([["0/16", 1]]),
+    });
+    const known = { working, notes, sent: frozen(newSent(0)) };
+    const before = structuredClone(known);
+    const at = { nowMs: startMs + 60_000, localMs: 60_000, ...plain };
+    const draft = decide(known, frozen(seen(found)), at);
+    expect(known).toEqual(before);
+    expect(draft.notes).not.toBe(notes);
+  }
 });

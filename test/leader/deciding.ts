@@ -1,14 +1,21 @@
 import { decide } from "../../src/engine/leader/decide/decide.ts";
-import {
-  type DecideAt,
-  type Draft,
-  newDraft,
-  type RunNotes,
-  unsentTasks,
-} from "../../src/engine/leader/decide/draft.ts";
+import { type DecideAt, type Draft, newDraft } from "../../src/engine/leader/decide/draft.ts";
 import { taskMessage } from "../../src/engine/leader/decide/messages.ts";
-import { type Observed, type SeenQueue, type SeenSign, workKey } from "../../src/engine/leader/observed.ts";
-import type { Seen } from "../../src/engine/leader/poll/seen.ts";
+import {
+  type Lists,
+  newLists,
+  newSent,
+  type RunNotes,
+  type Sent,
+  unsentTasks,
+} from "../../src/engine/leader/notes.ts";
+import {
+  type Observed,
+  type Seen,
+  type SeenQueue,
+  type SeenSign,
+  workKey,
+} from "../../src/engine/leader/seen.ts";
 import { type Work, workName } from "../../src/engine/model/runBlobs.ts";
 import { firstState, type State } from "../../src/engine/model/state.ts";
 import { runNotes, seen } from "../support/runFixtures.ts";
@@ -19,33 +26,27 @@ export const limitMs = 300_000;
 
 export const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: startMs });
 
-/** Decides once, `afterMs` after the start, after a poll of all there is: failures were listed in it too. */
+/** Decides once, `afterMs` after the start, after a poll that listed all there is where `found` says nothing else. */
 export function step(
   state: State,
   found: Partial<Seen> = {},
   notes: RunNotes = runNotes(),
   afterMs = 0,
-  more: Partial<DecideAt> = {},
+  { sent = newSent(0), ...more }: Partial<DecideAt> & { readonly sent?: Sent } = {},
 ): Draft {
-  notes.failuresMs = afterMs;
-  notes.failuresAtMs = startMs + afterMs;
-  notes.nodesAtMs = startMs + afterMs;
-  return decideOn(state, found, notes, afterMs, more);
+  const lists = listedAt(afterMs);
+  const at = { nowMs: startMs + afterMs, localMs: afterMs, limitMs, ...more };
+  const draft = decide({ working: state, notes, sent }, seen({ lists, ...found }), at);
+  // As whoever performs it does.
+  Object.assign(notes, draft.notes);
+  return draft;
 }
 
-/** The same without a list of failures. */
-export function decideOn(
-  state: State,
-  found: Partial<Seen>,
-  notes: RunNotes,
-  afterMs: number,
-  more: Partial<DecideAt> = {},
-): Draft {
-  return decide(state, seen(found), notes, {
-    ...{ nowMs: startMs + afterMs, localMs: afterMs, limitMs },
-    ...more,
-  });
-}
+/** Failures were listed then, and nodes as well if nothing else is said. */
+export const listedAt = (afterMs: number, nodesAfterMs = afterMs): Lists => ({
+  ...newLists(0),
+  ...{ failuresMs: afterMs, failuresAtMs: startMs + afterMs, nodesAtMs: startMs + nodesAfterMs },
+});
 
 /** What workers and queues tell: where nothing else is said, nobody computes and nothing waits. */
 export interface Told {
@@ -76,12 +77,12 @@ export const waitingFor = (...works: readonly Work[]): Partial<SeenQueue> => ({
 });
 
 /** A draft of nothing yet, for tests of single steps. */
-export const draftOf = (state: State, notes = runNotes(), nowMs = startMs): Draft =>
-  newDraft(state, notes, { nowMs, localMs: 0, limitMs });
+export const draftOf = (state: State, notes = runNotes(), nowMs = startMs, packLimitMs = limitMs): Draft =>
+  newDraft({ working: state, notes, sent: newSent(0) }, { nowMs, localMs: 0, limitMs: packLimitMs });
 
 /** The tasks that are sent once this decision is confirmed. */
-export const tasksOf = ({ state }: Pick<Draft, "state">, notes: RunNotes = runNotes()) =>
-  unsentTasks(state, notes).map((name) => {
+export const tasksOf = ({ state }: Pick<Draft, "state">) =>
+  unsentTasks(state, newSent(0)).map((name) => {
     const { kind, send } = taskMessage(state, name);
     return { kind, send };
   });

@@ -1,17 +1,18 @@
 import { describe, expect, test } from "vitest";
-import type { Draft, RunNotes } from "../../src/engine/leader/decide/draft.ts";
+import type { Draft } from "../../src/engine/leader/decide/draft.ts";
 import { judgeInFlight } from "../../src/engine/leader/decide/inFlight.ts";
 import { stuckAfterMs } from "../../src/engine/leader/decide/pace.ts";
-import type { SeenSign } from "../../src/engine/leader/observed.ts";
-import { wantedOf } from "../../src/engine/leader/poll/seen.ts";
+import { wantedOf } from "../../src/engine/leader/decide/want.ts";
+import type { Lists, RunNotes } from "../../src/engine/leader/notes.ts";
+import type { SeenSign } from "../../src/engine/leader/seen.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { Work } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, marker, packFailure, parts, runNotes, seen } from "../support/runFixtures.ts";
 import {
-  decideOn,
   draftOf,
   limitMs,
+  listedAt,
   observedAt,
   signOf,
   startMs,
@@ -187,12 +188,11 @@ describe("a pack that was taken and that nobody has", () => {
     const told = (afterMs: number) => ({
       observed: observedAt(afterMs, { packs: waitingFor(...others) }),
     });
-    notes.failuresMs = 3_000;
-    notes.failuresAtMs = startMs + 3_000;
-    const draft = decideOn(state, {}, notes, 3_050, told(3_050));
+    const lists = listedAt(3_000);
+    const draft = step(state, { lists }, notes, 3_050, told(3_050));
     expect([draft.packs, notes.wantsFailures]).toEqual([[], true]);
-    const time = { nowMs: startMs + 3_060, localMs: 3_060, limitMs };
-    expect(wantedOf(draft.state, notes, time).failures).toBe(true);
+    const known = { working: draft.state, notes, lists };
+    expect(wantedOf(known, { localMs: 3_060 }).failures).toBe(true);
     const failures = [packFailure(14, 1, "error", { code: "time-limit" })];
     const ended = step(draft.state, { failures }, notes, 3_060, told(3_060));
     expect(ended.state.again[14]).toMatchObject({ sends: 2, since: 2, lost: 0 });
@@ -219,11 +219,10 @@ test("a pack whose sign is stale is not resent before failures were listed after
   const notes = runNotes();
   const state = sent(notes);
   const observed = observedAt(5_000, { signs: [dead()], packs: waitingFor(...others) });
-  notes.failuresAtMs = startMs + 5_000 - limits.lostMsMin;
-  const early = decideOn(state, {}, notes, 5_000, { observed });
+  const decide = (lists: Lists) => step(state, { lists }, notes, 5_000, { observed });
+  const early = decide(listedAt(5_000 - limits.lostMsMin));
   expect([early.packs, notes.wantsFailures]).toEqual([[], true]);
-  notes.failuresAtMs += 1;
-  const listed = decideOn(state, {}, notes, 5_000, { observed });
+  const listed = decide(listedAt(5_001 - limits.lostMsMin));
   expect([listed.packs, notes.wantsFailures]).toEqual([[{ ...resend, alone: true }], false]);
 });
 

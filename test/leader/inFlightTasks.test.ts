@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { newRunNotes, taskKey } from "../../src/engine/leader/decide/draft.ts";
+import { newSent, taskKey } from "../../src/engine/leader/notes.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { type Work, workName } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, failure, marker, parts, runNotes } from "../support/runFixtures.ts";
 import {
   allSent,
-  decideOn,
+  listedAt,
   observedAt,
   signOf,
   startMs,
@@ -145,13 +145,11 @@ describe("a task in flight", () => {
     const sealed = { 0: { gen: 1, node: false } };
     const state: State = { ...computing(400), cursor: 20, tasks: { [name]: task }, sealed };
     const notes = runNotes();
-    const listedAt = (afterMs: number) => {
-      const at = startMs + afterMs;
-      Object.assign(notes, { failuresAtMs: startMs + 9_000, nodesAtMs: at });
-      const draft = decideOn(state, {}, notes, 9_000, { observed: observedAt(9_000) });
-      return tasksOf(draft).length;
+    const resent = (nodesAfterMs: number) => {
+      const lists = listedAt(9_000, nodesAfterMs);
+      return tasksOf(step(state, { lists }, notes, 9_000, { observed: observedAt(9_000) })).length;
     };
-    expect([listedAt(4_000), listedAt(4_001)]).toEqual([0, 1]);
+    expect([resent(4_000), resent(4_001)]).toEqual([0, 1]);
   });
 
   test("is resent by this decision only while its message has room before the next write", () => {
@@ -170,12 +168,14 @@ describe("a task in flight", () => {
   test("that an earlier leader may have sent is sent again once nobody is seen to have it, and one that this leader sent is waited for", () => {
     const task = { sends: 1, atMs: startMs, lost: 0, since: 1 };
     const state = finishing({ tasks: { finish: task } });
-    const doubtful = newRunNotes(0, 0, [taskKey(state, "finish")]);
-    const told = { urgent: waitingFor(finish) };
-    const waits = judge(state, 1_000, told, doubtful).state;
+    const notes = runNotes();
+    const sent = newSent(0, [taskKey(state, "finish")]);
+    const judged = (before: State, afterMs: number, told: Told = {}) =>
+      step(before, {}, notes, afterMs, { observed: observedAt(afterMs, told), sent });
+    const waits = judged(state, 1_000, { urgent: waitingFor(finish) }).state;
     expect(waits.tasks["finish"]?.sends).toBe(1);
-    const gone = judge(waits, 2_000, {}, doubtful).state;
-    expect(judge(gone, 2_001, {}, doubtful).state.tasks["finish"]).toMatchObject({ sends: 2, lost: 1 });
+    const gone = judged(waits, 2_000).state;
+    expect(judged(gone, 2_001).state.tasks["finish"]).toMatchObject({ sends: 2, lost: 1 });
     const mine = judge(finishing(), 2_000).state;
     expect(judge(mine, 2_001).state.tasks["finish"]?.sends).toBe(1);
   });
@@ -190,7 +190,8 @@ describe("a task in flight", () => {
   test("is not resent before failures were listed after it was due", () => {
     const notes = runNotes();
     const { state } = judge(finishing(), 1_000, {}, notes);
-    const late = decideOn(state, {}, notes, 6_000, { observed: observedAt(6_000) });
+    const lists = listedAt(1_000);
+    const late = step(state, { lists }, notes, 6_000, { observed: observedAt(6_000) });
     expect([tasksOf(late), notes.wantsFailures]).toEqual([[], true]);
     expect(tasksOf(judge(late.state, 6_100, {}, notes))).toHaveLength(1);
   });

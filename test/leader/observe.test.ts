@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { turnKey, workKey } from "../../src/engine/leader/observed.ts";
 import { observer } from "../../src/engine/leader/poll/observe.ts";
+import { turnKey, workKey } from "../../src/engine/leader/seen.ts";
 import type { Term } from "../../src/engine/leader/term.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";

@@ -1,13 +1,15 @@
 import { expect, test } from "vitest";
-import { decide } from "../../src/engine/leader/decide/decide.ts";
-import { wantedOf } from "../../src/engine/leader/poll/seen.ts";
+import { wantedOf } from "../../src/engine/leader/decide/want.ts";
+import { newLists } from "../../src/engine/leader/notes.ts";
 import { decodeJson } from "../../src/engine/model/decode.ts";
 import { NewerVersionError } from "../../src/engine/model/errors.ts";
 import { type Plan, planSchema } from "../../src/engine/model/run.ts";
 import type { State } from "../../src/engine/model/state.ts";
-import { computing, manifest, planOf, runNotes, seen } from "../support/runFixtures.ts";
+import { computing, manifest, planOf, runNotes } from "../support/runFixtures.ts";
+import { step } from "./deciding.ts";
 
-const at = { nowMs: 1_000, localMs: 1_000, limitMs: 60_000 };
+const wantsPlan = (working: State): boolean =>
+  wantedOf({ working, notes: runNotes(), lists: newLists(0) }, { localMs: 1_000 }).plan;
 const { fold: _fold, ...cut } = planOf(40);
 const older: Plan = { ...cut, v: 1 };
 
@@ -25,27 +27,26 @@ const failed = {
 test("a run that an instance of the version before plans or has planned fails with what to do", () => {
   const planning: State = { ...computing(40), phase: "planning" };
   delete planning.layout;
-  expect(decide(planning, seen({ plan: older }), runNotes(), at).ending).toMatchObject(failed);
+  expect(step(planning, { plan: older }).ending).toMatchObject(failed);
   for (const phase of ["computing", "finishing"] as const) {
     const before = { ...leftByOlder(computing(40)), phase };
-    expect(wantedOf(before, runNotes(), at).plan).toBe(true);
-    const { ending, packs } = decide(before, seen({ plan: older }), runNotes(), at);
+    expect(wantsPlan(before)).toBe(true);
+    const { ending, packs } = step(before, { plan: older });
     expect([ending, packs]).toEqual([expect.objectContaining(failed), []]);
   }
 });
 
 test("its result counts if that was made before", () => {
   const before: State = { ...leftByOlder(computing(40)), phase: "finishing" };
-  const found = seen({ plan: older, manifest });
-  expect(decide(before, found, runNotes(), at).ending).toEqual({ phase: "complete" });
+  expect(step(before, { plan: older, manifest }).ending).toEqual({ phase: "complete" });
 });
 
 test("a run of this version that was led by the one before goes on, and its plan is read once", () => {
   const before = leftByOlder(computing(40));
-  expect(wantedOf(before, runNotes(), at).plan).toBe(true);
-  const { ending, state, packs } = decide(before, seen({ plan: planOf(40) }), runNotes(), at);
+  expect(wantsPlan(before)).toBe(true);
+  const { ending, state, packs } = step(before, { plan: planOf(40) });
   expect([ending, packs.length > 0, state.layout]).toEqual([undefined, true, computing(40).layout]);
-  expect(wantedOf(state, runNotes(), at).plan).toBe(false);
+  expect(wantsPlan(state)).toBe(false);
 });
 
 test("an instance of the version before takes a plan for one of a newer version", () => {

@@ -1,10 +1,11 @@
 import { describe, expect, it, test } from "vitest";
-import { type Draft, newDraft, newRunNotes, type RunNotes } from "../../src/engine/leader/decide/draft.ts";
+import type { Draft } from "../../src/engine/leader/decide/draft.ts";
 import { trackRefused } from "../../src/engine/leader/decide/refused.ts";
+import { newRunNotes, type RunNotes } from "../../src/engine/leader/notes.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { firstState, type State } from "../../src/engine/model/state.ts";
 import { computing, part } from "../support/runFixtures.ts";
-import { observedAt, signOf, startMs, step } from "./deciding.ts";
+import { draftOf, observedAt, signOf, startMs, step } from "./deciding.ts";
 
 const first = firstState({ run: "r", uid: "u", generation: 1, cap: 10, nowMs: 0 });
 const planning: State = { ...first, code: "sum@1" };
@@ -15,8 +16,9 @@ const limitMs = 60_000;
 
 /** Decides on what instances with other code have said. */
 function track(state: State, notes: RunNotes, nowMs: number, otherCode?: ReturnType<typeof note>[]): Draft {
-  const draft = newDraft(state, notes, { nowMs, localMs: 0, limitMs });
+  const draft = draftOf(state, notes, nowMs, limitMs);
   trackRefused(draft, otherCode === undefined ? {} : { otherCode }, state);
+  Object.assign(notes, draft.notes);
   return draft;
 }
 

@@ -1,25 +1,20 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sealShards } from "../../src/engine/leader/decide/combine.ts";
-import { decide } from "../../src/engine/leader/decide/decide.ts";
-import { type Draft, layoutOf } from "../../src/engine/leader/decide/draft.ts";
+import { layoutOf } from "../../src/engine/leader/decide/draft.ts";
 import { beginGeneration, beginTurn } from "../../src/engine/leader/decide/restart.ts";
 import { tally, unfinishedPacks } from "../../src/engine/leader/decide/track.ts";
-import type { Seen } from "../../src/engine/leader/poll/seen.ts";
 import { emptyBitmap, encodeBitmap, fullBitmap, setBit } from "../../src/engine/model/bitmap.ts";
 import { shardOf, shardsOf } from "../../src/engine/model/packs.ts";
 import type { State } from "../../src/engine/model/state.ts";
-import { computing, marker, part, parts, runNotes, seen } from "../support/runFixtures.ts";
-import { draftOf } from "./deciding.ts";
+import { computing, marker, part, parts, runNotes } from "../support/runFixtures.ts";
+import { draftOf, step } from "./deciding.ts";
 
 const bits = (size: number, members: readonly number[]): string => {
   const set = emptyBitmap(size);
   for (const one of members) setBit(set, one);
   return encodeBitmap(set);
 };
-
-const step = (state: State, found: Partial<Seen> = {}, notes = runNotes()): Draft =>
-  decide(state, seen(found), notes, { nowMs: 1_000_000, localMs: 0, limitMs: 300_000 });
 
 /** 400 packs in 20 shards of 20, closed: shard 3 has a gap, 5 was never folded, from 10 on nothing was sent. */
 function closed(): State {

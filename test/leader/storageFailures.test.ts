@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { decide } from "../../src/engine/leader/decide/decide.ts";
+import { wantedOf } from "../../src/engine/leader/decide/want.ts";
+import { newLists } from "../../src/engine/leader/notes.ts";
 import { poll } from "../../src/engine/leader/poll/poll.ts";
 import type { Leader } from "../../src/engine/leader/term.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
@@ -9,7 +10,8 @@ import { shardOf } from "../../src/engine/model/packs.ts";
 import { runBlobs, workName } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import type { Storage } from "../../src/engine/storage/ports.ts";
-import { computing, marker, planOf, runNotes, seen, spec } from "../support/runFixtures.ts";
+import { computing, marker, planOf, runNotes, spec } from "../support/runFixtures.ts";
+import { startMs, step } from "./deciding.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 const busy = () => new StorageError("busy", "ServerBusy", 503, "busy");
@@ -58,15 +60,16 @@ test("a send that keeps failing has none of the others made twice", async () => 
 });
 
 test("a list of failures that storage did not answer does not count", async () => {
-  const notes = runNotes();
-  const state = decide(computing(12), seen(), notes, { nowMs: 0, localMs: 0, limitMs: 300_000 }).state;
+  const { state, notes } = step(computing(12));
   const storage = { blobs: { list: () => Promise.reject(busy()) } } as unknown as Storage;
   const leader = { lost: new AbortController().signal } as Leader;
-  const run = { term: { storage, names: namesOf("x"), leader }, spec, working: state, marker, notes };
-  const time = { nowMs: 0, localMs: 5_000, limitMs: 300_000 };
-  const never = Number.NEGATIVE_INFINITY;
-  await expect(poll(run, time, { pages: { left: 9 }, pagesMax: 5 })).rejects.toThrow("busy");
-  expect([notes.failuresMs, notes.failuresAtMs]).toEqual([never, never]);
+  const lists = newLists(0);
+  const run = { term: { storage, names: namesOf("x"), leader }, spec, marker, working: state, notes, lists };
+  const time = { nowMs: 0, localMs: 5_000 };
+  const wanted = wantedOf(run, time);
+  expect(wanted.failures).toBe(true);
+  await expect(poll(run, wanted, time, { pages: { left: 9 }, pagesMax: 5 })).rejects.toThrow("busy");
+  expect(run.lists).toEqual(newLists(0));
 });
 
 test("the time of the oldest pack's send does not move on with the run", () => {
@@ -75,17 +78,12 @@ test("the time of the oldest pack's send does not move on with the run", () => {
   notes.window = 100;
   for (let loop = 0; loop < 300; loop += 1) {
     notes.window = 2_000;
-    const nowMs = 1_000_000 + loop * 2_000;
-    state = decide({ ...state, rate: 1_000 }, seen(), notes, {
-      nowMs,
-      localMs: loop * 2_000,
-      limitMs: 300_000,
-    }).state;
+    state = step({ ...state, rate: 1_000 }, {}, notes, loop * 2_000).state;
     state.inFlight = 0;
   }
   expect(state.batches.length).toBeLessThanOrEqual(41);
   const [first] = state.batches;
-  expect(first?.atMs).toBeLessThan(1_000_000 + 60_000);
+  expect(first?.atMs).toBeLessThan(startMs + 60_000);
 });
 
 test("a state write that storage refuses for minutes has no recorded task sent twice", async () => {

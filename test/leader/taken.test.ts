@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type SeenQueue, turnKey } from "../../src/engine/leader/observed.ts";
+import { type SeenQueue, turnKey } from "../../src/engine/leader/seen.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { Work } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";

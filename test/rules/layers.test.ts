@@ -113,6 +113,19 @@ test("imports between rooms go one way", () => {
   expect(broken).toEqual([]);
 });
 
+test("a leader polls, decides and performs, and none of these imports the one after it", () => {
+  const steps = ["poll", "decide", "perform"].map((step) => `engine/leader/${step}/`);
+  const stepOf = (name: string): number => steps.findIndex((step) => name.startsWith(step));
+  const broken = files.flatMap((file) => {
+    const from = stepOf(fileName(file.name));
+    const back = importedFiles(file).filter((to) => from >= 0 && stepOf(to) > from);
+    // What is decided rests on values alone.
+    const calls = from === 1 ? importedFiles(file).filter((to) => stepOf(to) === 0) : [];
+    return [...back, ...calls].map((to) => `${file.name} imports ${to}`);
+  });
+  expect(broken).toEqual([]);
+});
+
 test("the table lists every room, and no room that is not there", () => {
   const rooms = new Set(files.map((file) => file.room));
   expect(Object.keys(allowed).sort()).toEqual([...rooms].sort());

@@ -1,5 +1,5 @@
-import { newRunNotes } from "../../src/engine/leader/decide/draft.ts";
-import type { Seen, SeenFailure, SeenOutput } from "../../src/engine/leader/poll/seen.ts";
+import { newLists, newRunNotes } from "../../src/engine/leader/notes.ts";
+import type { Seen, SeenFailure, SeenOutput } from "../../src/engine/leader/seen.ts";
 import { noCalls } from "../../src/engine/model/calls.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { Marker } from "../../src/engine/model/marker.ts";
@@ -71,6 +71,7 @@ export const seen = (found: Partial<Seen> = {}): Seen => ({
   failures: [],
   tried: [],
   unlisted: false,
+  lists: newLists(0),
   ...found,
 });
 

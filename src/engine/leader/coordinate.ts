@@ -2,15 +2,22 @@ import { addCalls, type CallCounts, shareOfCalls, subtractCalls } from "../model
 import { limits } from "../model/limits.ts";
 import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
-import { doubtedUpTo } from "./decide/draft.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { isInFullSwing, lostAfterMs, pauseBetween } from "./decide/pace.ts";
-import type { Observed } from "./observed.ts";
+import { doubtedUpTo } from "./notes.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
 import { observer } from "./poll/observe.ts";
-import type { CoordinatorPorts, Leader, ListedMarker, Term, TermRun } from "./term.ts";
-import { RunBackoff } from "./term.ts";
+import type { Observed } from "./seen.ts";
+import {
+  type CoordinatorPorts,
+  commit,
+  type Leader,
+  type ListedMarker,
+  RunBackoff,
+  type Term,
+  type TermRun,
+} from "./term.ts";
 
 export interface CoordinateSettings {
   readonly loopMs: number;
@@ -130,8 +137,8 @@ async function advanceAll(
 
 /** A planned end leaves the cursor where it is, so that the next leader sends nothing twice. */
 async function writeAll(runs: readonly TermRun[]): Promise<void> {
-  const isAhead = ({ notes, working }: TermRun) =>
-    notes.dirty || doubtedUpTo(working, notes) > working.doubtUpTo;
+  const isAhead = ({ sent, working }: TermRun) =>
+    sent.dirty || doubtedUpTo(working, sent) > working.doubtUpTo;
   const ahead = runs.filter((run) => isAhead(run) && !isFinal(run.chain.state().phase));
   const ends: PromiseSettledResult<unknown>[] = [];
   for (let from = 0; from < ahead.length; from += limits.writesAtOnce) {
@@ -184,7 +191,7 @@ function shareCalls({ storage, runs }: Term, before: CallCounts): CallCounts {
   for (const [index, run] of [...runs.values()].entries()) {
     const share = index === count - 1 ? rest : shareOfCalls(spent, count);
     rest = subtractCalls(rest, share);
-    run.working = { ...run.working, calls: addCalls(run.working.calls, share) };
+    commit(run, { working: { ...run.working, calls: addCalls(run.working.calls, share) } });
   }
   return count === 0 ? before : now;
 }

@@ -6,7 +6,7 @@ import type { Names } from "../model/names.ts";
 import type { Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import type { Clock, Storage } from "../storage/ports.ts";
-import type { RunNotes } from "./decide/draft.ts";
+import type { Known } from "./notes.ts";
 
 /** What every term of this process acts on. */
 export interface CoordinatorPorts {
@@ -115,14 +115,19 @@ export interface Submitted {
 }
 
 /** A run that this term has taken over. */
-export interface TermRun extends Submitted {
+export interface TermRun extends Submitted, Known {
   readonly term: Term;
   readonly chain: StateChain;
-  readonly notes: RunNotes;
-  /** The confirmed state, or one ahead of it by progress that was not worth a write yet. */
-  working: State;
-  listed: ListedMarker;
-  marker: Marker;
+  readonly listed: ListedMarker;
+  readonly marker: Marker;
+}
+
+/** The one way in which what is known of a run moves on: the next decision begins from here. */
+export function commit(
+  run: TermRun,
+  known: Partial<Pick<TermRun, "working" | "notes" | "lists" | "listed" | "marker">>,
+): void {
+  Object.assign(run, known);
 }
 
 /** List pages that a loop may still read, over all runs. */

@@ -58,6 +58,8 @@ export const limits = {
   pagesPerLoopMax: 25,
   /** Pages of a loop that remain for the runs, however long the list of markers is. */
   pagesForRunsMin: 5,
+  /** Shards that are recounted ahead of the cursor at a time. */
+  recountAhead: 10,
   /** Runs that a leader advances at the same time. */
   runsAtOnce: 8,
   /** State writes that only record progress are at least this far apart. */

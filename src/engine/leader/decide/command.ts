@@ -11,8 +11,9 @@ import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
-import type { Seen } from "../poll/seen.ts";
-import { type DecideAt, type Draft, doubtedUpTo } from "./draft.ts";
+import { doubtedUpTo } from "../notes.ts";
+import type { Seen } from "../seen.ts";
+import type { DecideAt, Draft } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
 import { beginTurn } from "./restart.ts";
 import { bitsOf, tally } from "./track.ts";
@@ -26,7 +27,7 @@ export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): voi
   const { state } = draft;
   const newTurn = marker.turn !== state.turn;
   if (marker.command === state.command && !newTurn && marker.cap === state.cap) return;
-  state.doubtUpTo = doubtedUpTo(state, draft.notes);
+  state.doubtUpTo = doubtedUpTo(state, draft.sent);
   state.command = marker.command;
   state.cap = marker.cap;
   // What is left of a run that keeps what is done are its folds, which a pause would not hold back.
@@ -49,7 +50,7 @@ export function keepDeadline(draft: Draft, { spec: { deadline } }: Pick<Seen, "s
   if (deadline === undefined || state.keep === true || at.nowMs <= deadlineMs(deadline, state)) return;
   if (state.phase !== "planning" && state.phase !== "computing") return;
   if (deadline.keep && state.layout !== undefined) {
-    state.doubtUpTo = doubtedUpTo(state, draft.notes);
+    state.doubtUpTo = doubtedUpTo(state, draft.sent);
     state.keep = true;
     state.paused = false;
     draft.decided = true;

@@ -1,9 +1,10 @@
 import { packsOf, packsOfShard } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
-import type { Seen } from "../poll/seen.ts";
+import type { Known } from "../notes.ts";
+import type { Seen } from "../seen.ts";
 import { askForFinish, askForGroups, sealShards } from "./combine.ts";
 import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
-import { type DecideAt, type Draft, newDraft, type RunNotes } from "./draft.ts";
+import { type DecideAt, type Draft, newDraft } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut, openReused, updateWindow } from "./fanOut.ts";
 import { judgeInFlight } from "./inFlight.ts";
@@ -13,40 +14,42 @@ import { beginTurn } from "./restart.ts";
 import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
 
 /**
- * One decision about one run: what was seen goes in, the next state and the messages to send come out. Pure but
- * for the leader's own notes. The order of the steps is the story of a run.
+ * One decision about one run: what is known and seen goes in, the next state and notes and the messages to send come out.
+ * Pure: whoever performs it keeps them. The order of the steps is the story of a run.
  */
-export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt): Draft {
-  const draft = newDraft(state, notes, at);
+export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): Draft {
+  const draft = newDraft(known, at);
+  const { working: before } = known;
+  const { state, notes } = draft;
   notes.lostInMs = Number.POSITIVE_INFINITY;
   // A plan that this poll has found makes something that can be kept.
   const planned = trackPlan(draft, seen);
-  if (planned !== undefined) openReused(draft.state);
-  if (planned === "older") beginTurn(draft.state);
+  if (planned !== undefined) openReused(state);
+  if (planned === "older") beginTurn(state);
   takeCommand(draft, seen);
   keepDeadline(draft, seen);
   trackParts(draft, seen);
   trackNodes(draft, seen);
-  tally(draft.state);
-  trackRate(draft);
+  tally(state);
+  trackRate(draft, at.localMs);
   markProgress(draft, at.nowMs);
   if (seen.manifest !== undefined) draft.ending = { phase: "complete" };
   else {
     trackFailures(draft, seen);
-    trackRefused(draft, seen, state);
+    trackRefused(draft, seen, before);
   }
   if (draft.ending !== undefined) return draft;
-  if (draft.state.keep === true) giveUpRest(draft, seen);
+  if (state.keep === true) giveUpRest(draft, seen);
 
   askForPlan(draft, seen);
   judgeInFlight(draft, seen);
-  updateWindow(draft.state, notes, at.share);
+  updateWindow(state, notes, at.share);
   fanOut(draft);
   sealShards(draft);
   askForGroups(draft);
   askForFinish(draft);
-  pruneBatches(draft.state);
-  if (draft.state.phase !== state.phase) {
+  pruneBatches(state);
+  if (state.phase !== before.phase) {
     notes.phaseSinceMs = at.localMs;
     notes.rateSinceMs = at.localMs;
   }
@@ -54,8 +57,8 @@ export function decide(state: State, seen: Seen, notes: RunNotes, at: DecideAt):
 }
 
 /** The next packs of a run whose window is not full yet, without another poll. */
-export function decideMore(state: State, notes: RunNotes, at: DecideAt): Draft {
-  const draft = newDraft(state, notes, at);
+export function decideMore(known: Omit<Known, "lists">, at: DecideAt): Draft {
+  const draft = newDraft(known, at);
   fanOut(draft);
   pruneBatches(draft.state);
   return draft;

@@ -4,7 +4,7 @@ import { chunksOfPack, type Range, rangeText, shardOf, sizeOf } from "../../mode
 import type { Spec, Tolerance } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
-import type { Seen, SeenFailure } from "../poll/seen.ts";
+import type { Seen, SeenFailure } from "../seen.ts";
 import { type Draft, layoutOf, resendTask, roomToWrite } from "./draft.ts";
 import { resendPack, sendsOf } from "./inFlight.ts";
 import { bitsOf, outcomeOf, tally } from "./track.ts";

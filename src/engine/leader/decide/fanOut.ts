@@ -5,8 +5,9 @@ import { packsOf, packsOfShard, shardOf, shardsOf } from "../../model/packs.ts";
 import { reusedBits } from "../../model/reuse.ts";
 import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
-import { recountAhead, type Seen } from "../poll/seen.ts";
-import { addSend, addTask, type Draft, layoutOf, newTask, type RunNotes, roomToWrite } from "./draft.ts";
+import type { RunNotes } from "../notes.ts";
+import type { Seen } from "../seen.ts";
+import { addSend, addTask, type Draft, layoutOf, newTask, roomToWrite } from "./draft.ts";
 import { mean, packsAtOnce, sharing } from "./pace.ts";
 import { outcomeOf } from "./track.ts";
 
@@ -73,7 +74,7 @@ export function fanOut(draft: Draft): void {
 export function openShards(state: State, shard: number): void {
   const layout = layoutOf(state);
   const first = state.generation === (state.origin ?? 1);
-  const to = first ? shard + 1 : Math.min(shard + recountAhead, shardsOf(layout));
+  const to = first ? shard + 1 : Math.min(shard + limits.recountAhead, shardsOf(layout));
   for (let next = shard; next < to; next += 1) {
     if (next in state.open || next in state.sealed) continue;
     const done = encodeBitmap(reusedBits(state.reused, layout, next));

@@ -2,18 +2,9 @@ import { limits } from "../../model/limits.ts";
 import { packsOf, shardOf } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
-import { type Observed, type SeenSign, workKey } from "../observed.ts";
-import type { Seen } from "../poll/seen.ts";
-import {
-  addSend,
-  type Draft,
-  layoutOf,
-  nodeOf,
-  resendTask,
-  roomToWrite,
-  taskKey,
-  unsentTasks,
-} from "./draft.ts";
+import { type Lists, taskKey, unsentTasks } from "../notes.ts";
+import { type Observed, type Seen, type SeenSign, workKey } from "../seen.ts";
+import { addSend, type Draft, layoutOf, nodeOf, resendTask, roomToWrite } from "./draft.ts";
 import { lostAfterMs, slowAfterMs, stuckAfterMs, taskLostAfterMs } from "./pace.ts";
 import { takenAtMs, takenUpTo, trackTaken, trackTakenAgain } from "./taken.ts";
 import { unfinishedPacks } from "./track.ts";
@@ -25,7 +16,7 @@ import { unfinishedPacks } from "./track.ts";
  *
  * Not promised: that work which seems lost is. It may only have been late to say that it lives.
  */
-export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): void {
+export function judgeInFlight(draft: Draft, { shards, lists }: Pick<Seen, "shards" | "lists">): void {
   const { state, notes, at } = draft;
   const { observed } = at;
   if (observed !== undefined) trackTaken(state, observed, at.nowMs);
@@ -37,7 +28,7 @@ export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): v
   if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
   const isRecent = ([, atMs]: readonly [string, number]) => observed.nowMs - atMs <= stuckAfterMs(at);
   const seenMs = new Map([...notes.seenMs].filter(isRecent));
-  const judging = { draft, observed, seenMs };
+  const judging = { draft, lists, observed, seenMs };
   judgePacks(judging, shards);
   judgeTasks(judging);
   notes.seenMs = seenMs;
@@ -45,6 +36,7 @@ export function judgeInFlight(draft: Draft, { shards }: Pick<Seen, "shards">): v
 
 interface Judging {
   readonly draft: Draft;
+  readonly lists: Lists;
   readonly observed: Observed;
   /** When work was last seen in a queue or in a live sign. */
   readonly seenMs: Map<string, number>;
@@ -105,8 +97,8 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
 
 function judgeTasks(judging: Judging): void {
   const { draft } = judging;
-  const { state, notes, at } = draft;
-  const unsent = new Set(unsentTasks(state, notes));
+  const { state, sent, at } = draft;
+  const unsent = new Set(unsentTasks(state, sent));
   for (const [name, task] of Object.entries(state.tasks)) {
     if (unsent.has(name)) continue;
     if (roomToWrite(draft) <= 0) return;
@@ -114,7 +106,7 @@ function judgeTasks(judging: Judging): void {
     const work = taskOf(name);
     const kind = work.kind === "node" ? "combine" : work.kind;
     // What an earlier leader may have sent is resent as soon as nobody is seen to have it.
-    const doubtful = task.sent !== true && notes.doubtful.has(taskKey(state, name));
+    const doubtful = task.sent !== true && sent.doubtful.has(taskKey(state, name));
     const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, kind);
     const after = { lostAfterMs, slowAfterMs: Number.POSITIVE_INFINITY };
     const finding = findingOf(judging, { work, sends: task, takenMs: task.takenMs, ...after });
@@ -138,7 +130,8 @@ const taskOf = (name: string): Work => {
 /** A thread had taken the work when its process died. */
 const diedWith = (finding: Finding): boolean => finding.kind === "died" && finding.sign.begun;
 
-function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding {
+function findingOf(judging: Judging, one: InFlight): Finding {
+  const { draft, observed, seenMs } = judging;
   const { state, notes, at } = draft;
   const name = workName(one.work);
   const { sends } = one;
@@ -160,7 +153,7 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
     const late = dead.alone && dead.begun && dead.ended === undefined && dead.silentMs <= limits.deathAloneMs;
     if (late) return there();
     const saidMs = observed.nowMs - Math.min(dead.silentMs, limits.lostMsMin);
-    return isListed(draft, one, saidMs) ? { kind: "died", sign: dead } : { kind: "there" };
+    return isListed(judging, one, saidMs) ? { kind: "died", sign: dead } : { kind: "there" };
   }
   if (one.takenMs === undefined) return { kind: "there" };
   const sinceMs = Math.max(one.takenMs, sends.atMs, seenMs.get(name) ?? 0);
@@ -170,15 +163,15 @@ function findingOf({ draft, observed, seenMs }: Judging, one: InFlight): Finding
     if (notes.drained) notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
     return { kind: "there" };
   }
-  return isListed(draft, one, dueMs) ? { kind: "lost" } : { kind: "there" };
+  return isListed(judging, one, dueMs) ? { kind: "lost" } : { kind: "there" };
 }
 
 /** Whether records, and the nodes where it is one, were listed after a time: the work may have ended since they were before. */
-function isListed({ notes }: Draft, { work }: Pick<InFlight, "work">, afterMs: number): boolean {
+function isListed({ draft, lists }: Judging, { work }: Pick<InFlight, "work">, afterMs: number): boolean {
   // Nodes are polled every few seconds anyway.
-  if (work.kind === "node" && notes.nodesAtMs <= afterMs) return false;
-  const listed = notes.failuresAtMs > afterMs;
-  notes.wantsFailures ||= !listed;
+  if (work.kind === "node" && lists.nodesAtMs <= afterMs) return false;
+  const listed = lists.failuresAtMs > afterMs;
+  draft.notes.wantsFailures ||= !listed;
   return listed;
 }
 

@@ -1,7 +1,7 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf, packsPerMessage } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
-import type { DecideTime, Draft, RunNotes } from "./draft.ts";
+import type { DecideTime, Known, RunNotes } from "../notes.ts";
 
 /** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
 
@@ -21,22 +21,25 @@ export function p95(values: readonly number[]): number {
 }
 
 /** Updates the smoothed rate from the packs done since the last sample. */
-export function trackRate({ state, notes, gained, at: { localMs } }: Draft): void {
+export function trackRate(
+  { state, notes, gained }: { readonly state: State; readonly notes: RunNotes; readonly gained: number },
+  localMs: number,
+): void {
   // A pause says nothing about the workers.
   const sample = state.paused ? undefined : notes.rateSample;
   if (sample === undefined) {
     notes.rateSample = { atMs: localMs, gained: 0 };
     return;
   }
-  sample.gained += gained;
+  const all = sample.gained + gained;
   const elapsedMs = localMs - sample.atMs;
+  notes.rateSample = elapsedMs < sampleMs ? { ...sample, gained: all } : { atMs: localMs, gained: 0 };
   if (elapsedMs < sampleMs) return;
-  const now = (sample.gained * 1_000) / elapsedMs;
+  const now = (all * 1_000) / elapsedMs;
   // In the beginning this is the plain mean since the run was planned.
   const overMs = Math.max(smoothMs, smoothPacks * mean(state.durationsMs));
   const weight = elapsedMs / Math.max(elapsedMs, Math.min(overMs, localMs - notes.rateSinceMs));
   state.rate += weight * (now - state.rate);
-  notes.rateSample = { atMs: localMs, gained: 0 };
 }
 
 /** Packs that are computed at the same moment, by Little's law. */
@@ -106,7 +109,7 @@ const pollsOfRest = 8;
  * else the long one, which is what leading costs, or less where the cap would let the workers run dry before.
  */
 export function pauseBetween(
-  runs: readonly { readonly working: State; readonly notes: RunNotes }[],
+  runs: readonly Pick<Known, "working" | "notes">[],
   settings: { readonly loopMs: number; readonly fastLoopMs: number },
   localMs: number,
 ): number {

@@ -1,8 +1,9 @@
 import { refusedTooLong } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { isFinal, type State } from "../../model/state.ts";
-import type { Seen, SeenOtherCode } from "../poll/seen.ts";
-import type { Draft, RunNotes } from "./draft.ts";
+import type { RunNotes } from "../notes.ts";
+import type { Seen, SeenOtherCode } from "../seen.ts";
+import type { Draft } from "./draft.ts";
 import { lostAfterMs } from "./pace.ts";
 
 /**

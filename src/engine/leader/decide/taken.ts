@@ -1,6 +1,6 @@
 import { limits } from "../../model/limits.ts";
 import type { Sends, State } from "../../model/state.ts";
-import { type Observed, type SeenQueue, turnKey, workKey } from "../observed.ts";
+import { type Observed, type SeenQueue, turnKey, workKey } from "../seen.ts";
 
 /** Which messages workers have taken, by what the first messages of the queues show (docs/ARCHITECTURE.md, rule 21). */
 

@@ -8,7 +8,7 @@ import { olderPlan } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { checkNamed } from "../../model/storedSpec.ts";
-import type { Seen } from "../poll/seen.ts";
+import type { Seen } from "../seen.ts";
 import { type Draft, layoutOf, nodeIn } from "./draft.ts";
 
 /**

@@ -11,11 +11,26 @@ import { type ListedMarker, type PageBudget, type Term, takePages } from "../ter
 /** What a deletion needs of a term. */
 export type DeletingTerm = Pick<Term, "storage" | "names" | "log" | "leader">;
 
+/** Executes a marker that asks for a deletion; one of the expiry that is outdated only loses its marker. */
+export async function deleteAsked(
+  term: DeletingTerm,
+  marker: Marker,
+  listed: ListedMarker,
+  pages: PageBudget,
+): Promise<"deleted" | "more"> {
+  if ((await beginDeletion(term, marker, listed.id)) === "begun")
+    return deleteRun(term, listed, marker.uid, pages);
+  const { storage, names, leader } = term;
+  leader.assertLeading();
+  await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });
+  return "deleted";
+}
+
 /**
  * Begins a deletion that was asked for. One of the expiry deletes the state first, under the ETag of the state whose
  * age was judged: it is outdated where a retry that it did not see has begun since (docs/ARCHITECTURE.md, rule 10).
  */
-export async function beginDeletion(
+async function beginDeletion(
   { storage: { blobs }, names: { runs }, leader }: DeletingTerm,
   { by, uid, judged }: Marker,
   id: string,
@@ -37,7 +52,7 @@ export async function beginDeletion(
  * Not promised: that nothing appears afterwards. A worker that was at work may still write under the uid; nobody
  * reads it, and the account's lifecycle rule or `leasefold prune` takes it.
  */
-export async function deleteRun(
+async function deleteRun(
   term: DeletingTerm,
   { id, etag }: ListedMarker,
   uid: string,

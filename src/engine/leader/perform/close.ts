@@ -12,7 +12,7 @@ import type { Ending } from "../decide/draft.ts";
 import { cleanupMessage } from "../decide/messages.ts";
 import { readManifest, unlessCorrupt } from "../poll/poll.ts";
 import type { ListedMarker, Submitted, Term, TermRun } from "../term.ts";
-import { assertLegalMove } from "./perform.ts";
+import { assertLegalMove, writeState } from "./perform.ts";
 import { sendAll } from "./send.ts";
 
 /**
@@ -45,9 +45,7 @@ export async function close(
   const error = refused ? manifestDiffers(difference) : ending.error;
   if (phase === "failed" && error !== undefined) next.error = error;
   assertLegalMove(before, next);
-  const outcome = await chain.write(next);
-  run.working = chain.state();
-  if (outcome === "adopted") return;
+  if ((await writeState(run, next)) === "adopted") return;
   logEnd(term, next, nowMs - next.createdMs, next.error?.message);
   await cleanUp(term, listed, { state: next, submitted: run, manifest });
 }

@@ -1,22 +1,15 @@
-import { InvariantError, StorageError } from "../../model/errors.ts";
+import { InvariantError } from "../../model/errors.ts";
 import { encodeFailure } from "../../model/failureRecord.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { chunksOfPack } from "../../model/packs.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { phaseMoves, type State } from "../../model/state.ts";
-import {
-  type Draft,
-  doubtedUpTo,
-  layoutOf,
-  type RunNotes,
-  sendKey,
-  taskKey,
-  unsentTasks,
-} from "../decide/draft.ts";
+import { type Draft, layoutOf } from "../decide/draft.ts";
 import { packMessages, taskMessage } from "../decide/messages.ts";
 import { mean, packsAtOnce } from "../decide/pace.ts";
-import type { Term, TermRun } from "../term.ts";
+import { doubtedUpTo, type Sent, sendKey, taskKey, unsentTasks } from "../notes.ts";
+import { commit, type Term, type TermRun } from "../term.ts";
 import { sendAll } from "./send.ts";
 
 /**
@@ -24,28 +17,28 @@ import { sendAll } from "./send.ts";
  * resends them), everything else is recorded first and sent only from a confirmed state (docs/ARCHITECTURE.md, rule 4).
  */
 export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "written" | "adopted"> {
-  const { term, chain, notes } = run;
+  const { term, chain, sent } = run;
   const { nowMs, localMs } = draft.at;
   const before = chain.state();
   await writeRecords(term, draft);
   await sendTasks(run, before);
-  noteHandedOut(draft);
+  noteHandedOut(sent, draft);
   // A later leader doubts so many packs after the recorded cursor. Where gaps are far apart, sends go beyond them.
   const beyond = Math.max(before.cursor + limits.sendsPerWriteMax, before.doubtUpTo);
   if (draft.packs.some(({ pack }) => pack >= beyond) && (await writeState(run, run.working)) === "adopted")
     return "adopted";
-  await sendPacks(term, draft);
+  await sendPacks(run, draft);
   logSends(term, draft);
-  const next: State = { ...draft.state, tasks: withSent(draft.state, notes), updatedMs: nowMs };
-  run.working = next;
-  const due = localMs - notes.wroteMs >= limits.progressWriteMs;
-  const full = notes.unwritten.size + notes.tasksUnwritten >= limits.sendsPerWriteMax;
-  notes.dirty ||=
-    draft.noted || next.packsDone !== before.packsDone || notes.unwritten.size > 0 || newlySent(before, next);
+  const next: State = { ...draft.state, tasks: withSent(draft.state, sent), updatedMs: nowMs };
+  commit(run, { working: next, notes: draft.notes });
+  const due = localMs - sent.wroteMs >= limits.progressWriteMs;
+  const full = sent.unwritten.size + sent.tasksUnwritten >= limits.sendsPerWriteMax;
+  sent.dirty ||=
+    draft.noted || next.packsDone !== before.packsDone || sent.unwritten.size > 0 || newlySent(before, next);
   // A write without a reply is repeated until there is one, also when nothing else has happened since.
-  if (!draft.decided && !full && !chain.unsettled() && !(notes.dirty && due)) return "kept";
+  if (!draft.decided && !full && !chain.unsettled() && !(sent.dirty && due)) return "kept";
   assertLegalMove(before, next);
-  notes.wroteMs = localMs;
+  sent.wroteMs = localMs;
   if ((await writeState(run, next)) === "adopted") return "adopted";
   if (before.phase !== next.phase) {
     const moved = { from: before.phase, to: next.phase, term: term.leader.term };
@@ -57,23 +50,21 @@ export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "wri
 
 /**
  * Writes a state. `adopted`: an earlier write of mine stands instead. What was sent since is not resent when it is
- * decided again, so the notes keep it. What was sent beyond the cursor is doubted, as the notes lose it.
+ * decided again, so `sent` keeps it. What was sent beyond the cursor is doubted, as `sent` loses it.
  */
 export async function writeState(run: TermRun, next: State): Promise<"written" | "adopted"> {
-  const { chain, notes } = run;
+  const { chain, sent } = run;
   let outcome: "written" | "adopted";
   try {
-    outcome = await chain.write({ ...next, doubtUpTo: doubtedUpTo(next, notes) });
-  } catch (error) {
-    // What storage definitely refused was not decided: a later command must not be judged by it.
-    if (error instanceof StorageError && error.kind !== "busy") run.working = chain.state();
-    throw error;
+    outcome = await chain.write({ ...next, doubtUpTo: doubtedUpTo(next, sent) });
+  } finally {
+    // What storage definitely refused was not decided either: a later command must not be judged by it.
+    if (!chain.unsettled()) commit(run, { working: chain.state() });
   }
-  run.working = chain.state();
   if (outcome === "adopted") return outcome;
-  notes.unwritten.clear();
-  notes.tasksUnwritten = 0;
-  notes.dirty = false;
+  sent.unwritten.clear();
+  sent.tasksUnwritten = 0;
+  sent.dirty = false;
   return outcome;
 }
 
@@ -91,7 +82,7 @@ async function writeRecords({ storage, names, leader }: Term, { state, records }
 }
 
 /** Marks each task that was sent in this term as sent, so that the next leader does not send it again. */
-const withSent = (state: State, { tasksSent }: RunNotes): State["tasks"] =>
+const withSent = (state: State, { tasksSent }: Sent): State["tasks"] =>
   Object.fromEntries(
     Object.entries(state.tasks).map(([name, task]) => [
       name,
@@ -102,14 +93,13 @@ const withSent = (state: State, { tasksSent }: RunNotes): State["tasks"] =>
 const newlySent = (before: State, next: State): boolean =>
   Object.entries(next.tasks).some(([name, task]) => task.sent === true && before.tasks[name]?.sent !== true);
 
-function noteHandedOut({ state: { turn }, packs, notes }: Draft): void {
-  const before = notes.handedOut?.turn === turn ? notes.handedOut.upTo : 0;
-  notes.handedOut = { turn, upTo: Math.max(before, ...packs.map(({ pack }) => pack + 1)) };
+function noteHandedOut(sent: Sent, { state: { turn }, packs }: Draft): void {
+  const before = sent.handedOut?.turn === turn ? sent.handedOut.upTo : 0;
+  sent.handedOut = { turn, upTo: Math.max(before, ...packs.map(({ pack }) => pack + 1)) };
 }
 
 /** Sends what was not sent yet, and notes each one: if another one fails, these are not sent twice. */
-async function sendPacks(term: Term, { state, packs, notes }: Draft): Promise<void> {
-  const { unwritten } = notes;
+async function sendPacks({ term, sent: { unwritten } }: TermRun, { state, packs }: Draft): Promise<void> {
   const sends = packMessages(
     state,
     packs.filter((one) => !unwritten.has(sendKey(state, one))),
@@ -123,7 +113,7 @@ async function sendPacks(term: Term, { state, packs, notes }: Draft): Promise<vo
   const hedged = packMsOf(state) <= limits.shortPackMs;
   await sendAll(term, sends, {
     ...{ atOnce, hedged },
-    onSent: (sent) => sent.packs.forEach((one) => void unwritten.add(sendKey(state, one))),
+    onSent: ({ packs: row }) => row.forEach((one) => void unwritten.add(sendKey(state, one))),
   });
 }
 
@@ -133,16 +123,16 @@ const packMsOf = ({ durationsMs, layout }: State): number =>
 /**
  * Sends the tasks that this term has recorded and not sent; the state that records them must have been confirmed.
  */
-export async function sendTasks({ term, notes }: TermRun, state: State): Promise<void> {
-  const sends = unsentTasks(state, notes).map((name) => {
+export async function sendTasks({ term, sent }: TermRun, state: State): Promise<void> {
+  const sends = unsentTasks(state, sent).map((name) => {
     const key = taskKey(state, name);
     return { key, message: taskMessage(state, name), urgent: true };
   });
   await sendAll(term, sends, {
     hedged: false,
     onSent({ key }) {
-      notes.tasksSent.add(key);
-      notes.tasksUnwritten += 1;
+      sent.tasksSent.add(key);
+      sent.tasksUnwritten += 1;
     },
   });
 }

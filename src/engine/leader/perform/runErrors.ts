@@ -12,7 +12,7 @@ import { isVouched } from "../../model/manifestFits.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
 import { readSpec, unlessCorrupt } from "../poll/poll.ts";
-import type { ListedMarker, Term } from "../term.ts";
+import { commit, type ListedMarker, type Term } from "../term.ts";
 import { cleanUp, close, logEnd, manifestOrNone } from "./close.ts";
 import { DeposedError } from "./stateChain.ts";
 
@@ -44,7 +44,10 @@ export async function handleRunError(term: Term, listed: ListedMarker, error: un
     const ending = { phase: "failed", error: { code: error.code, message: error.message } } as const;
     try {
       if (run === undefined) await failUnreadable(term, listed, error, ending);
-      else await close(Object.assign(run, { listed }), run.chain.state(), ending);
+      else {
+        commit(run, { listed });
+        await close(run, run.chain.state(), ending);
+      }
     } catch (worse) {
       term.leader.assertLeading();
       if (worse instanceof DeposedError) throw worse;

@@ -1,31 +1,46 @@
 import { decodeToldFailure } from "../../model/failureRecord.ts";
-import { parseFailure, parseOtherCode, parseTried } from "../../model/runBlobs.ts";
+import { parseFailure, parseOtherCode, parseTried, type runBlobs } from "../../model/runBlobs.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
-import { takePages } from "../term.ts";
-import type { Poll, Seen, SeenFailure, ShardGroup } from "./seen.ts";
+import type { Lists } from "../notes.ts";
+import type { Seen, SeenFailure, ShardGroup } from "../seen.ts";
+import { type PageBudget, takePages } from "../term.ts";
 
 /** Failure records, and the notes of attempts beside them: which are listed, and what they tell. */
 
+/** What the steps of one poll share. */
+export interface Poll {
+  readonly at: ReturnType<typeof runBlobs>;
+  readonly pages: PageBudget;
+  /** Lists within the budget: whoever calls has taken the first page out of it. */
+  list(
+    prefix: string,
+    options: { readonly metadata: boolean; readonly firstPage?: boolean },
+  ): Promise<{ readonly blobs: readonly ListedBlob[]; readonly more: boolean }>;
+}
+
 /** All failure records on one page while they fit there; from then on those of the shards that were listed. */
 export async function listFailures(
-  { at, notes, pages: budget, list }: Poll,
+  { at, pages: budget, list }: Poll,
+  { manyFailures, failuresFrom }: Lists,
   groups: readonly ShardGroup[],
-): Promise<readonly ListedBlob[]> {
+): Promise<{
+  readonly blobs: readonly ListedBlob[];
+  readonly turn: Pick<Lists, "manyFailures" | "failuresFrom">;
+}> {
   // One page was taken out of the budget by whoever called.
   let pages = 1;
-  if (!notes.manyFailures) {
+  if (!manyFailures) {
     const { blobs, more } = await list(at.failures, { metadata: true, firstPage: true });
-    if (!more) return blobs;
-    notes.manyFailures = true;
+    if (!more) return { blobs, turn: { manyFailures, failuresFrom } };
     pages = 0;
   }
   const prefixes = [...at.taskFailures, ...groups.map(({ shard, digits }) => at.failuresNear(shard, digits))];
   // More prefixes than pages take turns.
   pages += takePages(budget, prefixes.length - pages);
-  const { turn, next } = inTurn(prefixes, notes.failuresFrom, pages);
-  notes.failuresFrom = next;
+  const { turn, next } = inTurn(prefixes, failuresFrom, pages);
   const listed = await Promise.all(turn.map((prefix) => list(prefix, { metadata: true })));
-  return listed.flatMap((one) => one.blobs);
+  const blobs = listed.flatMap((some) => some.blobs);
+  return { blobs, turn: { manyFailures: true, failuresFrom: next } };
 }
 
 /** So many items from an index on, and where the next turn begins; after the last item comes the first. */

@@ -7,7 +7,7 @@ import { decodeSign, isLive } from "../../model/sign.ts";
 import { pagesOf } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { QueueMessage } from "../../storage/queuePort.ts";
-import { type Observed, type SeenQueue, type SeenSign, turnKey, workKey } from "../observed.ts";
+import { type Observed, type SeenQueue, type SeenSign, turnKey, workKey } from "../seen.ts";
 import type { Term } from "../term.ts";
 
 /** Reads signs and queues at most once in so many ms. Gives nothing in between, and where storage is busy. */

@@ -7,47 +7,39 @@ import type { State } from "../../model/state.ts";
 import { checkRequestHash } from "../../model/storedSpec.ts";
 import { readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
-import type { DecideTime } from "../decide/draft.ts";
+import type { DecideTime, Known } from "../notes.ts";
+import type { NodeGroup, NodeName, Seen, SeenNode, SeenOutput, ShardGroup, Wanted } from "../seen.ts";
 import { type PageBudget, type Submitted, type Term, type TermRun, takePages } from "../term.ts";
-import { inTurn, listFailures, toldBy } from "./listFailures.ts";
-import {
-  groupsOf,
-  type Poll,
-  type Seen,
-  type SeenNode,
-  type SeenOutput,
-  type ShardGroup,
-  wantedOf,
-} from "./seen.ts";
+import { inTurn, listFailures, type Poll, toldBy } from "./listFailures.ts";
 
-type PolledRun = Pick<Poll, "term"> & Pick<TermRun, "spec" | "working" | "marker" | "notes">;
+type PolledTerm = Pick<Term, "storage" | "names" | "leader">;
+type PolledRun = { readonly term: PolledTerm } & Pick<TermRun, "spec" | "marker"> &
+  Pick<Known, "working" | "lists">;
 
 /**
- * Polls a run: makes the calls that `wantedOf` finds worth making. The leader reads plans, manifests and lists, never a
- * partial's bytes, so its cost does not grow with what workers compute. `pagesMax`: list pages for this run's partials.
+ * Polls a run: makes the calls that are wanted, as far as the loop's list pages reach. The leader reads plans, manifests and
+ * lists, never a partial's bytes, so its cost does not grow with what workers compute. `pagesMax`: list pages for this
+ * run's partials.
  */
 export async function poll(
-  { term, spec, working: state, marker, notes }: PolledRun,
-  time: DecideTime,
+  { term, spec, working: state, marker, lists }: PolledRun,
+  wanted: Wanted,
+  { localMs, nowMs }: Pick<DecideTime, "localMs" | "nowMs">,
   { pages, pagesMax }: { readonly pages: PageBudget; readonly pagesMax: number },
 ): Promise<Seen> {
   const { storage, names, leader } = term;
   const at = runBlobs(state.run, state.uid, state.origin);
-  const one: Poll = { term, state, notes, at, pages, list: listWithin(term, pages) };
-  const wanted = wantedOf(state, notes, time);
+  const one: Poll = { at, pages, list: listWithin(term, pages) };
+  const { nodes: heads, nodeGroups } = wanted;
   // Failures and nodes first: open shards want every page there is, and wait for both.
   const failuresNow = wanted.failures && takePages(pages, 1) === 1;
-  const nodesNow = nodePages(wanted.nodes, pages);
-  if (nodesNow && wanted.nodes.length > 0) {
-    notes.nodesMs = time.localMs;
-    notes.nodesAtMs = time.nowMs;
-  }
+  const nodesNow = pages.left >= nodeGroups.length;
+  if (nodesNow) takePages(pages, nodeGroups.length);
   // Where there are more groups than pages, they take turns from one poll to the next.
   const count = takePages(pages, Math.min(wanted.groups.length, pagesMax));
-  const { turn: groups, next } = inTurn(wanted.groups, notes.shardsFrom, count);
-  notes.shardsFrom = next;
+  const { turn: groups, next: shardsFrom } = inTurn(wanted.groups, lists.shardsFrom, count);
 
-  const [plan, manifest, parts, nodes, failures] = await Promise.all([
+  const [plan, manifest, parts, headed, listed, failures] = await Promise.all([
     wanted.plan
       ? readDocument(storage.blobs, [names.runs, at.plan], planSchema, { signal: leader.lost })
       : undefined,
@@ -55,33 +47,37 @@ export async function poll(
     Promise.all(
       groups.map(({ shard, digits }) => one.list(at.partsNear(shard, digits), { metadata: false })),
     ),
-    nodesNow ? pollNodes(one, wanted.nodes) : [],
-    failuresNow ? listFailures(one, groups) : [],
+    headNodes(term, at, heads, state),
+    nodesNow ? listNodes(one, nodeGroups, state) : [],
+    failuresNow ? listFailures(one, lists, groups) : undefined,
   ]);
-  if (failuresNow) {
-    notes.failuresMs = time.localMs;
-    notes.failuresAtMs = time.nowMs;
-  }
 
-  const { otherCode, ...told } = toldBy(failures);
+  const { otherCode, ...told } = toldBy(failures?.blobs ?? []);
+  const nodesPolled = heads.length > 0 || (nodesNow && nodeGroups.length > 0);
   return {
     spec,
     marker,
     parts: parts.flatMap(({ blobs }) => blobs).flatMap(seenOutput),
     shards: new Set(groups.flatMap((group) => shardsIn(group, state))),
-    nodes,
+    nodes: [...headed, ...listed],
     ...told,
-    otherCode: failuresNow ? otherCode : undefined,
+    otherCode: failures && otherCode,
     unlisted: wanted.groups.length > 0 && groups.length === 0,
     plan: plan?.value,
     planHash: plan?.sha256,
     planMs: plan?.lastModifiedMs,
     manifest,
+    lists: {
+      ...lists,
+      shardsFrom,
+      ...(nodesPolled ? { nodesMs: localMs, nodesAtMs: nowMs } : {}),
+      ...(failures ? { ...failures.turn, failuresMs: localMs, failuresAtMs: nowMs } : {}),
+    },
   };
 }
 
 const listWithin =
-  ({ storage, names, leader }: Poll["term"], pages: PageBudget): Poll["list"] =>
+  ({ storage, names, leader }: PolledTerm, pages: PageBudget): Poll["list"] =>
   async (prefix, { metadata, firstPage }) => {
     const all: ListedBlob[] = [];
     let cursor: string | undefined;
@@ -97,7 +93,7 @@ const listWithin =
 
 /** The manifest of the state's generation, if it is there. */
 export async function readManifest(
-  { storage, names, leader }: Poll["term"],
+  { storage, names, leader }: PolledTerm,
   { run, uid, generation }: State,
 ): Promise<Manifest | undefined> {
   const at = [names.results, resultBlobs(run, uid).manifest(generation)] as const;
@@ -125,42 +121,29 @@ export async function unlessCorrupt<T>(read: () => T | Promise<T>): Promise<T | 
   }
 }
 
-/** A list costs as much as a dozen heads, and a long run has hundreds of nodes on it. */
-const headsAtMost = 4;
-
-type Nodes = readonly { readonly level: number; readonly index: number }[];
-
-/** Neighbors joined into few list calls, for each level. */
-function nodeGroups(asked: Nodes): readonly (ShardGroup & { readonly level: number })[] {
-  const levels = [...new Set(asked.map(({ level }) => level))];
-  return levels.flatMap((level) => {
-    const indexes = asked.filter((node) => node.level === level).map(({ index }) => index);
-    return groupsOf(indexes, 1).map((group) => ({ ...group, level }));
-  });
+async function headNodes(
+  { storage, names, leader }: PolledTerm,
+  at: Poll["at"],
+  wanted: readonly NodeName[],
+  { generation }: State,
+): Promise<SeenNode[]> {
+  const found = await Promise.all(
+    wanted.map(async ({ level, index }) => {
+      const name = at.node(generation, level, index);
+      const node = await storage.blobs.head(names.runs, name, { signal: leader.lost });
+      return node.kind === "missing" ? [] : [{ level, index, contentType: node.properties.contentType }];
+    }),
+  );
+  return found.flat();
 }
 
-/** Takes the pages that the nodes need; false where there are too few of them in this loop. */
-function nodePages(asked: Nodes, budget: PageBudget): boolean {
-  if (asked.length <= headsAtMost) return true;
-  const pages = nodeGroups(asked).length;
-  return budget.left >= pages && takePages(budget, pages) === pages;
-}
-
-async function pollNodes({ term, state: { generation }, at, list }: Poll, asked: Nodes): Promise<SeenNode[]> {
-  const { storage, names, leader } = term;
-  if (asked.length <= headsAtMost) {
-    const found = await Promise.all(
-      asked.map(async ({ level, index }) => {
-        const name = at.node(generation, level, index);
-        const node = await storage.blobs.head(names.runs, name, { signal: leader.lost });
-        if (node.kind === "missing") return [];
-        return [{ level, index, contentType: node.properties.contentType }];
-      }),
-    );
-    return found.flat();
-  }
+async function listNodes(
+  { at, list }: Poll,
+  wanted: readonly NodeGroup[],
+  { generation }: State,
+): Promise<SeenNode[]> {
   const listed = await Promise.all(
-    nodeGroups(asked).map(async ({ level, shard, digits }) => {
+    wanted.map(async ({ level, shard, digits }) => {
       const { blobs } = await list(at.nodesNear(generation, level, shard, digits), { metadata: false });
       return blobs.flatMap(seenOutput).map((node) => ({ level, ...node }));
     }),

@@ -75,14 +75,14 @@ export const inFlightRules: readonly Mutant[] = [
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
-    edits: edit(judge, "const listed = notes.failuresAtMs > afterMs;", "const listed = afterMs > 0;"),
+    edits: edit(judge, "const listed = lists.failuresAtMs > afterMs;", "const listed = afterMs > 0;"),
   },
   {
     without: "a look for the node before its combine counts as lost",
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
-    edits: edit(judge, 'if (work.kind === "node" && notes.nodesAtMs', "if (afterMs < 0 && notes.nodesAtMs"),
+    edits: edit(judge, 'if (work.kind === "node" && lists.nodesAtMs', "if (afterMs < 0 && lists.nodesAtMs"),
   },
   {
     without: "telling a list that failed from an empty one",

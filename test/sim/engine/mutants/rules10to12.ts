@@ -33,8 +33,8 @@ export const rules10to12: readonly Mutant[] = [
     rule: 10,
     killedBy: "deleted only what is worthless",
     cases: [specLost],
-    edits: edit("leader/advance.ts", 'if (state.kind === "found" ||', 'if (id === "" ||').concat(
-      edit("leader/advance.ts", "(await hasManifest(term, id, uid))", "hasManifest === undefined"),
+    edits: edit("leader/openRun.ts", 'if (state.kind === "found" ||', 'if (id === "" ||').concat(
+      edit("leader/openRun.ts", "(await hasManifest(term, id, uid))", "hasManifest === undefined"),
     ),
   },
   {

@@ -65,9 +65,9 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "every run ends in time",
     cases: ["a leader is killed every eight seconds, and a worker with its pack"],
     edits: edit(
-      "leader/advance.ts",
-      "working: state, listed",
-      "working: { ...state, taken: state.taken.map((one) => ({ ...one, atMs: nowMs })) }, listed",
+      "leader/openRun.ts",
+      "const working = chain.state();",
+      "const working = { ...chain.state(), taken: chain.state().taken.map((one) => ({ ...one, atMs: asked.listed.nowMs })) };",
     ),
   },
   {

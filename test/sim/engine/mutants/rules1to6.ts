@@ -116,7 +116,7 @@ export const rules1to6: readonly Mutant[] = [
     cases: { seedsFrom: 1 },
     edits: edit(
       "leader/perform/perform.ts",
-      "await sendPacks(term, draft);",
+      "await sendPacks(run, draft);",
       "void term.clock.sleep(200).then(() => sendPacks(term, draft)).catch(() => {});",
     ),
   },
@@ -139,7 +139,7 @@ export const rules1to6: readonly Mutant[] = [
     edits: edit(
       "leader/decide/inFlight.ts",
       "if (unsent.has(name)) continue;",
-      "if (unsent.has(name) || notes.doubtful.has(taskKey(state, name))) continue;",
+      "if (unsent.has(name) || draft.sent.doubtful.has(taskKey(state, name))) continue;",
     ),
   },
   {

@@ -148,8 +148,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: [life],
     edits: edit(
       "leader/perform/close.ts",
-      "const outcome = await chain.write(next);",
-      "await term.storage.blobs.remove(term.names.active, listed.id, { ifMatch: listed.etag });\n  const outcome = await chain.write(next);",
+      'if ((await writeState(run, next)) === "adopted") return;',
+      'await term.storage.blobs.remove(term.names.active, listed.id, { ifMatch: listed.etag });\n  if ((await writeState(run, next)) === "adopted") return;',
     ),
   },
 ];
