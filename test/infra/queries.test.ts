@@ -76,7 +76,7 @@ test("poison and old-messages tell what workers say of messages", () => {
 
 describe("stalled-run", () => {
   const sealed = (minutes: number, term: number, packsDone: number, paused = false) =>
-    said(minutes, logEvents.runSealed({ ...run, term, phase: "computing", packsDone, paused }));
+    said(minutes, logEvents.runTakenOver({ ...run, term, phase: "computing", packsDone, paused }));
   test.each([5, 30, 60, 240])("tells a run that two terms of %i minutes found as it was", (term) => {
     const times = term < 20 ? [25, 20, 15, 10, 5, 1] : [term + 2, 2];
     const rows = times.map((at, i) => sealed(at, i + 1, 7));

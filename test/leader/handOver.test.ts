@@ -40,15 +40,15 @@ test("handing over a thousand active runs writes only those of which something i
   }
   const writes = countWrites(twin);
   const { log } = twin.ports;
-  let sealed = 0;
+  let takenOver = 0;
   Object.assign(twin.ports, {
     log: (event: LogEvent) => {
-      if (event.event === "run-sealed" && ++sealed === 1_000) twin.end();
+      if (event.event === "run-taken-over" && ++takenOver === 1_000) twin.end();
       log(event);
     },
   });
   await twin.lead(600_000, slowly);
-  expect(sealed).toBe(1_000);
+  expect(takenOver).toBe(1_000);
   expect(new Set(writes.values())).toEqual(new Set([1, 2]));
   expect([...writes].filter(([, times]) => times > 1).map(([id]) => id)).toEqual(dirty);
   for (const id of dirty) expect(await twin.stateOf(id)).toMatchObject({ cursor: 10, term: 7 });
@@ -61,15 +61,15 @@ test("one run whose state storage refuses keeps no other from being written at t
   for (const id of ids) await twin.addRun(id, planOf(10), { state: { ...atWork(), cursor: 9, inFlight: 9 } });
   const { replace } = twin.storage.blobs;
   const { log } = twin.ports;
-  let sealed = 0;
+  let takenOver = 0;
   Object.assign(twin.ports, {
     log: (event: LogEvent) => {
-      if (event.event === "run-sealed" && ++sealed === runs) twin.end();
+      if (event.event === "run-taken-over" && ++takenOver === runs) twin.end();
       log(event);
     },
   });
   twin.storage.blobs.replace = (...write) =>
-    sealed === runs && write[1].startsWith("r99/")
+    takenOver === runs && write[1].startsWith("r99/")
       ? Promise.reject(new StorageError("refused", "LeaseIdMissing", 412, "leased"))
       : replace(...write);
   await twin.lead(600_000, slowly).catch(() => {});

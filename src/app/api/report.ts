@@ -5,7 +5,7 @@ import { builtFile, pageFile } from "./page.ts";
 
 /** `dist/report.cjs`, from `src/tools/dashboard/report`: a bundle of its own, for it is TSX, and few processes need it. */
 interface Renderer {
-  renderReport(facts: ReportFacts, look: { readonly style: string; readonly policy: string }): string;
+  renderReport(facts: ReportFacts, page: { readonly style: string; readonly policy: string }): string;
 }
 
 /** The run as one HTML file, with the dashboard's parts and style. Throws `InputError` for an unknown run. */

@@ -37,7 +37,7 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
   LEASEFOLD_THREADS: undefined,
   LEASEFOLD_THREAD_MEMORY_MB: undefined,
   LEASEFOLD_WATCH: undefined,
-  // One app may serve people who look, and another those who act.
+  // One app may serve people who read, and another those who act.
   LEASEFOLD_READ_ONLY: undefined,
 };
 const ofHost: Readonly<Record<string, Rule>> = {

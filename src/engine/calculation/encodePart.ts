@@ -159,7 +159,7 @@ const lost = (what: string, { path, was, becomes }: JsonLoss): CalculationError 
     `${what} cannot be JSON: ${path || "it"} is ${was}, which would become ${becomes}`,
   );
 
-/** Throws `CalculationError` beyond a limit, which the message names so that its reason can be looked up. */
+/** Throws `CalculationError` beyond a limit, which the message names so that its reason can be found. */
 export function checkBytes(
   what: string,
   { length }: Uint8Array,

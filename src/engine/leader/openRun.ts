@@ -47,7 +47,7 @@ export async function openRun(term: Term, marker: Marker, listed: ListedMarker):
   if (isFinal(state.phase)) return { kind: "over", state, submitted };
   checkNamed("spec", id, submitted.sha256, state.spec);
   const { uid, phase, packsDone, paused } = state;
-  term.log(logEvents.runSealed({ run: id, uid, term: term.leader.term, phase, packsDone, paused }));
+  term.log(logEvents.runTakenOver({ run: id, uid, term: term.leader.term, phase, packsDone, paused }));
   const run = newRun(term, chain, { ...submitted, marker, listed });
   term.runs.set(id, run);
   const isBegun = chain.created && Object.keys(state.tasks).length > 0;

@@ -39,9 +39,9 @@ export const logEvents = {
   leading: event<{ term: number; runs: number }>("info", "leading"),
   /** Submitted over HTTP; no leader has seen the run. */
   runSubmitted: event<Run>("info", "run-submitted"),
-  runSealed: event<Run & { term: number; phase: string; packsDone: number; paused: boolean }>(
+  runTakenOver: event<Run & { term: number; phase: string; packsDone: number; paused: boolean }>(
     "info",
-    "run-sealed",
+    "run-taken-over",
   ),
   runPhase: event<Run & { from: string; to: string; term: number }>("info", "run-phase"),
   packsSent: event<Run & { term: number; packs: number; again: number; cursor: number }>(

@@ -46,7 +46,7 @@ export const settingsSchema = z.object({
   LEASEFOLD_BUDGET_S: whole(30, 3_000_000)
     .default(300)
     .describe("longest time one invocation leads, seconds"),
-  LEASEFOLD_LOOP_MS: whole(50, 60_000).default(2_000).describe("pause between two looks of the leader, ms"),
+  LEASEFOLD_LOOP_MS: whole(50, 60_000).default(2_000).describe("pause between two polls of the leader, ms"),
   LEASEFOLD_LOOP_FAST_MS: whole(50, 60_000)
     .default(100)
     .describe("the same in the first ten seconds of a run and for its last packs, ms"),
@@ -76,7 +76,7 @@ export const settingsSchema = z.object({
     .describe("page and HTTP API refuse every request that is not a read"),
   LEASEFOLD_WATCH: flag
     .default(false)
-    .describe("look for a dead leader twice a second (for embedded instances)"),
+    .describe("poll for a dead leader twice a second (for embedded instances)"),
 });
 export type Settings = z.infer<typeof settingsSchema>;
 

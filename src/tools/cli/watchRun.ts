@@ -49,7 +49,7 @@ export async function watchRun(
   const { clock, signal } = session.cli;
   const live = liveLine(screen, clock);
   const startMs = clock.monotonicMs();
-  const looksAround = screen.isTty || more !== undefined;
+  const asksAround = screen.isTty || more !== undefined;
   let around: { readonly atMs: number; readonly leader: LeaderView; readonly found: Workers } | undefined;
   let busy = 0;
   let down: string | undefined;
@@ -62,7 +62,7 @@ export async function watchRun(
   /** Undefined while storage is busy. */
   const poll = async (): Promise<RunView | undefined> => {
     const nowMs = clock.monotonicMs();
-    const due = looksAround && (around === undefined || nowMs - around.atMs >= (more?.everyMs ?? aroundMs));
+    const due = asksAround && (around === undefined || nowMs - around.atMs >= (more?.everyMs ?? aroundMs));
     const noSigns: Workers = { workers: [], runs: [], unreadable: [] };
     const signs = due && more === undefined ? workers(client) : noSigns;
     const [view, seen, found] = await Promise.all([

@@ -2,7 +2,7 @@ import { render } from "preact";
 import { key } from "./data/hooks.ts";
 import { takeToken } from "./route.ts";
 import { App } from "./shell/app.tsx";
-import "./look/look.css";
+import "./styles/styles.css";
 
 /** A key that the address brings, at the start or into an open page, leaves it before anything else happens. */
 function takeKey(): void {

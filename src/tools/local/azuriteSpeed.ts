@@ -57,7 +57,7 @@ const records = `
  * Messages have indices on their account and queue, which all have in common, and on a property that none has: each
  * insert, update and delete reads all messages to keep those. Every answer over messages is sorted or about one message,
  * so no order depends on an index. Names of equal text become one string, which compares by its address. And each call
- * looks at all messages for expired ones, although the earliest expiry is known; it is read again once it has passed.
+ * searches all messages for expired ones, although the earliest expiry is known; it is read again once it has passed.
  */
 const messages = `
   const Loki = load("lokijs");

@@ -84,7 +84,7 @@ describe.each([
     expect(shardsOf(layout)).toBe(run.packs > 256 ? nodes.write / 2 : 1);
   });
 
-  it("looks at the marker about as often as estimated, and less than twice a pack", async () => {
+  it("reads the marker about as often as estimated, and less than twice a pack", async () => {
     const { cost, byWorkers } = await measuring;
     const heads = byWorkers.other - cost.cleanUp.other;
     expect(heads).toBeLessThan(2 * run.packs);

@@ -1,10 +1,10 @@
 import { pMapIterable } from "p-map";
 import type { FileFact, Files } from "../../../engine/calculation/files.ts";
 import { CalculationError } from "../../../engine/model/errors.ts";
-import { type CsvFile, carriageReturn, lineFeed, lookForBorder, piecesOf, quote } from "./lookForBorder.ts";
+import { type CsvFile, carriageReturn, lineFeed, findBorder, piecesOf, quote } from "./findBorder.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
-const { firstReadBytes, looksAtOnce, recordBytesMax } = sourceLimits;
+const { firstReadBytes, bordersAtOnce, recordBytesMax } = sourceLimits;
 
 /**
  * Where the ranges of a CSV file begin that follow its first: at the first record at or after each multiple of `stride`.
@@ -17,13 +17,13 @@ export async function* csvBorders(csv: CsvFile, stride: number, files: Files): A
     { length: Math.ceil(file.bytes / stride) - 1 },
     (_, index) => (index + 1) * stride,
   );
-  const looks = pMapIterable(
+  const borders = pMapIterable(
     targets,
-    async (target) => ({ target, found: await lookForBorder(csv, target, files) }),
-    { concurrency: looksAtOnce, backpressure: 4 * looksAtOnce },
+    async (target) => ({ target, found: await findBorder(csv, target, files) }),
+    { concurrency: bordersAtOnce, backpressure: 4 * bordersAtOnce },
   );
   let before = csv.first;
-  for await (const { target, found } of looks) {
+  for await (const { target, found } of borders) {
     const border = found ?? (await scannedBorder(csv, { from: before, target }, files));
     if (border <= before || border >= file.bytes) continue;
     yield border;

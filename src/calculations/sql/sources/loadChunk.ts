@@ -95,7 +95,7 @@ async function fetchPart(
     await fetchFile(file, path, files);
     return { path, file, from: 0 };
   }
-  // A range of NDJSON was cut without a look at the file: it and the next one find the same line.
+  // A range of NDJSON was cut without reading the file: it and the next one find the same line.
   const range =
     kind === "csv"
       ? { from, to }
@@ -168,7 +168,7 @@ async function csvColumns(
   const typed = (name: string): Column => [name, types.get(name) ?? "VARCHAR"];
   if (header === undefined) return columns;
   const usual = header.map(([, column]) => typed(column));
-  // Only a file's first range has its header, and a file that is cut was looked at while planning.
+  // Only a file's first range has its header, and a file that is cut was read while planning.
   const texts = from > 0 ? [] : await headerOf(path, options, session);
   if (from > 0 || texts.join("\n") === header.map(([text]) => text).join("\n")) {
     requireAll(columns, usual, file, options);

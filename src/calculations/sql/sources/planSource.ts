@@ -14,7 +14,7 @@ import { groupTest, pruneFiles } from "./prune.ts";
 import { parseReadOptions } from "./readOptions.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
-const { filesPerChunk, inputBytesMax, looksAtOnce, tableBytesMax } = sourceLimits;
+const { filesPerChunk, inputBytesMax, bordersAtOnce, tableBytesMax } = sourceLimits;
 
 /** What a source is read with: the parameters of `sql` that say so. */
 export interface SourceParams {
@@ -75,7 +75,7 @@ export async function* planChunks(
   const parts = pMapIterable(
     await pruneFiles(listed, hive, reads, session),
     (one) => partsOf(one, cut, files, session),
-    { concurrency: looksAtOnce, backpressure: 4 * looksAtOnce },
+    { concurrency: bordersAtOnce, backpressure: 4 * bordersAtOnce },
   );
   let open: ChunkFile[] = [];
   let [bytes, names, none] = [0, 0, true];

@@ -20,9 +20,9 @@ export const sourceLimits = {
   tableBytesMax: 64 * mib,
   /** Bytes of the first read for a border or a footer, multiplied until it is enough. */
   firstReadBytes: 64 * 1024,
-  lookBytesMax: 4 * mib,
+  borderBytesMax: 4 * mib,
   /** Borders and footers searched at the same time. */
-  looksAtOnce: 8,
+  bordersAtOnce: 8,
   /** Ranges of a Parquet file that are nearer to each other than this are fetched together. */
   gapBytes: 256 * 1024,
   /** Rejects that a report shows. */

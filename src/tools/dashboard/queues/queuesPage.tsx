@@ -9,7 +9,7 @@ import { Stale } from "../parts/stale.tsx";
 import { hashOf } from "../route.ts";
 import { agoText } from "../runs/runRow.ts";
 
-/** Depth and age of the queues, and a look at their messages. Nothing is requeued from here: a retry does that. */
+/** Depth and age of the queues, and their messages. Nothing is requeued from here: a retry does that. */
 export function QueuesPage({ queue }: { readonly queue: string | undefined }): JSX.Element {
   const polled = usePoll<{ readonly queues: readonly QueueView[] }>("queues", () => 3_000);
   return (

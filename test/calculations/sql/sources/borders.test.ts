@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { csvBorders } from "../../../../src/calculations/sql/sources/csvRanges.ts";
-import { lookForBorder } from "../../../../src/calculations/sql/sources/lookForBorder.ts";
+import { findBorder } from "../../../../src/calculations/sql/sources/findBorder.ts";
 import { sourceLimits } from "../../../../src/calculations/sql/sources/sourceLimits.ts";
 import { memoryFiles } from "../../../support/memoryFiles.ts";
 
@@ -31,16 +31,16 @@ function startsOf(records: readonly string[]): Set<number> {
   return new Set([0, ...starts]);
 }
 
-const look = async (csv: string | Uint8Array, target: number, pieceBytes?: number) => {
+const borderOf = async (csv: string | Uint8Array, target: number, pieceBytes?: number) => {
   const bytes = Buffer.from(csv);
   const files = memoryFiles(new Map([[path, bytes]]), pieceBytes);
   for await (const file of files.list("data/")) {
-    return lookForBorder({ file, first: 0, delimiter: "," }, target, files);
+    return findBorder({ file, first: 0, delimiter: "," }, target, files);
   }
   return expect.fail("there is no file");
 };
 
-describe("a look for a record from the middle of a file", () => {
+describe("a search for a record from the middle of a file", () => {
   test("finds where one begins, or says that it cannot tell", async () => {
     let [found, unknown] = [0, 0];
     const property = fc.asyncProperty(
@@ -51,7 +51,7 @@ describe("a look for a record from the middle of a file", () => {
         const csv = records.join("");
         const starts = startsOf(records);
         for (const target of targets.map((one) => 1 + (one % Buffer.byteLength(csv)))) {
-          const border = await look(csv, target, pieceBytes);
+          const border = await borderOf(csv, target, pieceBytes);
           if (border === undefined) unknown += 1;
           else {
             found += 1;
@@ -70,21 +70,21 @@ describe("a look for a record from the middle of a file", () => {
 
   test("in a file without quotes reads as many bytes as a quoted field may have", async () => {
     const csv = `${"12,text\n".repeat((recordBytesMax + 8 * mib) / 8)}`;
-    expect(await look(csv, 4 * mib + 1)).toBe(4 * mib + 8);
+    expect(await borderOf(csv, 4 * mib + 1)).toBe(4 * mib + 8);
   });
 
   test.each([1, 1_000, 1_000_000, long.length - 1])(
     "is not misled by %i bytes of a field that holds nothing but lines",
     async (before) => {
       const csv = `x,y\n1,"${long}"\n2,b\n${"3,c\n".repeat(10)}`;
-      expect(await look(csv, 7 + before)).toBe(csv.indexOf("2,b"));
+      expect(await borderOf(csv, 7 + before)).toBe(csv.indexOf("2,b"));
     },
   );
 
   test("gives up where lines mean the same with quotes and fields swapped", async () => {
     const line = '",",","\n';
     const csv = `a,b\n${line.repeat((40 * mib) / line.length)}`;
-    expect(await look(csv, mib)).toBeUndefined();
+    expect(await borderOf(csv, mib)).toBeUndefined();
   });
 });
 

@@ -2,7 +2,7 @@ import type { FileFact, Files } from "../../../engine/calculation/files.ts";
 
 import { sourceLimits } from "./sourceLimits.ts";
 
-const { firstReadBytes, lookBytesMax, recordBytesMax } = sourceLimits;
+const { firstReadBytes, borderBytesMax, recordBytesMax } = sourceLimits;
 
 export const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
 
@@ -20,7 +20,7 @@ export interface CsvFile {
  *
  * Not promised: that the file is valid CSV before `target`. If it is not, whoever reads up to `target` finds that out.
  */
-export async function lookForBorder(
+export async function findBorder(
   csv: CsvFile,
   target: number,
   files: Files,
@@ -29,33 +29,33 @@ export async function lookForBorder(
   const { file, first } = csv;
   const from = Math.max(first, target - 2);
   const to = Math.min(file.bytes, from + bytesMax);
-  const look = borderLook(csv, target);
+  const scan = borderScan(csv, target);
   for await (const piece of piecesOf(file, { from, to, firstBytes: firstReadBytes }, files))
-    if (look.push(piece)) return look.border();
-  return to === file.bytes ? look.end() : undefined;
+    if (scan.push(piece)) return scan.border();
+  return to === file.bytes ? scan.end() : undefined;
 }
 
 /** Reads one piece after the other, none ahead: many files are read at the same time. The first one may be short. */
 export async function* piecesOf(
   file: FileFact,
-  { from, to, firstBytes = lookBytesMax }: { from: number; to: number; firstBytes?: number },
+  { from, to, firstBytes = borderBytesMax }: { from: number; to: number; firstBytes?: number },
   files: Files,
 ): AsyncGenerator<Uint8Array> {
   let bytes = firstBytes;
-  for (let at = from; at < to; bytes = Math.min(lookBytesMax, bytes * 16)) {
+  for (let at = from; at < to; bytes = Math.min(borderBytesMax, bytes * 16)) {
     const end = Math.min(to, at + bytes);
     yield* files.read(file, { from: at, to: end });
     at = end;
   }
 }
 
-/** Quotes after which a look ends. In a table that is made to look the same both ways no number of them would tell. */
+/** Quotes after which a scan ends. In a table that is made to read the same both ways no number of them would tell. */
 const quotesMax = 100_000;
 
-/** One of the states in which a scan of the whole file may be where the look begins, and what became of it. */
+/** One of the states in which a scan of the whole file may be where this one begins, and what became of it. */
 interface Track {
   state: "outside" | "inside" | "closing";
-  /** The quoted field that was open where the look began has ended. */
+  /** The quoted field that was open where the scan began has ended. */
   left: boolean;
   /** The first record that begins at or after the target. */
   border?: number;
@@ -66,7 +66,7 @@ interface Track {
  * that scan would refuse the file. Two tracks that are outside quotes at the same byte agree from there on. So the border
  * is that of the only track that is left, or the first after all agree.
  */
-function borderLook({ file, first, delimiter }: CsvFile, target: number) {
+function borderScan({ file, first, delimiter }: CsvFile, target: number) {
   const comma = delimiter.charCodeAt(0);
   const endsField = (byte: number): boolean => byte === comma || byte === lineFeed || byte === carriageReturn;
   const start = Math.max(first, target - 1);
