@@ -19,7 +19,7 @@ const pages = [
 const wordsMax = 25;
 const lineMax = 140;
 
-/** Paragraphs, items of lists and cells of tables, without code. */
+/** Paragraphs, items of lists, and what semicolons part in cells of tables; without code. */
 function blocksOf(text: string): string[] {
   const blocks: string[] = [];
   let open: string[] = [];
@@ -30,13 +30,7 @@ function blocksOf(text: string): string[] {
   for (const line of text.replaceAll(/^ *```[\s\S]*?^ *```/gm, "").split("\n")) {
     const item = /^\s*(?:[-*]|\d+\.)\s+/;
     if (/^\s*(?:#|$|\|)/.test(line) || item.test(line)) close();
-    if (/^\s*\|/.test(line))
-      blocks.push(
-        ...line
-          .trim()
-          .split(/(?<!\\)\|/)
-          .slice(1, -1),
-      );
+    if (/^\s*\|/.test(line)) blocks.push(...line.trim().split(/(?<!\\)\||;/));
     else if (!/^\s*#/.test(line) && line.trim() !== "") open.push(line.replace(item, "").trim());
   }
   close();
@@ -59,8 +53,10 @@ test("a sentence of the first pages has at most 25 words", () => {
   expect(sentencesOf("One `a b` two. Three: four\n| five | [six](x) |")).toEqual([
     "One X two.",
     "Three: four",
+    "",
     " five ",
     " [six] ",
+    "",
   ]);
   const long = pages.flatMap((page) =>
     sentencesOf(readFileSync(join(root, page), "utf8"))

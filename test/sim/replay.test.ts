@@ -25,7 +25,11 @@ test("A replayed seed prints its events in the order of virtual time and plays t
   const events = lines.slice(0, -2);
   const times = events.map((line) => Number(line.slice(0, 10)));
   expect(times).toEqual([...times].sort((a, b) => a - b));
-  for (const what of [/node-1 +run-taken-over /, /storage +created +sim-runs=run0/, /process (killed|stopped)/]) {
+  for (const what of [
+    /node-1 +run-taken-over /,
+    /storage +created +sim-runs=run0/,
+    /process (killed|stopped)/,
+  ]) {
     expect(events.filter((line) => what.test(line)).length).toBeGreaterThan(0);
   }
   expect((await replayed("--seed", "8")).lines).toEqual(lines.slice(-2));

@@ -1,7 +1,7 @@
 import { pMapIterable } from "p-map";
 import type { FileFact, Files } from "../../../engine/calculation/files.ts";
 import { CalculationError } from "../../../engine/model/errors.ts";
-import { type CsvFile, carriageReturn, lineFeed, findBorder, piecesOf, quote } from "./findBorder.ts";
+import { type CsvFile, carriageReturn, findBorder, lineFeed, piecesOf, quote } from "./findBorder.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 const { firstReadBytes, bordersAtOnce, recordBytesMax } = sourceLimits;
