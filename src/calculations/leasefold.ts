@@ -1,6 +1,7 @@
 import type { AnyCalculation, ResultBytes } from "../engine/calculation/contract.ts";
 import { type Files, noFiles } from "../engine/calculation/files.ts";
 import { runCompute, runFinish, runPlan } from "../engine/calculation/runJob.ts";
+import { setUp } from "../engine/calculation/shared.ts";
 import { coverOf } from "../engine/model/foldTree.ts";
 
 /**
@@ -21,6 +22,7 @@ export {
   type PlanContext,
   type Result,
   type ResultBytes,
+  type SetupContext,
 } from "../engine/calculation/contract.ts";
 export type { FileFact, Files } from "../engine/calculation/files.ts";
 export { brokenLaws } from "../engine/calculation/laws/checkLaws.ts";
@@ -42,9 +44,10 @@ export async function runSerially(
   const inputs: unknown[] = [];
   const keep = async (batch: readonly unknown[]): Promise<void> => void inputs.push(...batch);
   const { chunks, list } = await runPlan(calculation, params, keep, { files });
+  const ready = await setUp(calculation, params, files);
   const pack = { params, from: 0, to: chunks, count: chunks, ...(list ? { inputs } : {}) };
   const cover = coverOf(pack, chunks);
-  const parts = chunks === 0 ? [] : [{ ...cover, bytes: await runCompute(calculation, pack, files) }];
-  const result = await runFinish(calculation, { params, parts, folded: chunks, count: chunks });
+  const parts = chunks === 0 ? [] : [{ ...cover, bytes: await runCompute(ready, pack, files) }];
+  const result = await runFinish(ready, { params, parts, folded: chunks, count: chunks });
   return { ...result, chunks };
 }

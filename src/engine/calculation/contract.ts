@@ -11,7 +11,7 @@ import type { Files } from "./files.ts";
  * environment of a thread has no secrets and no settings of the app, but a thread is no sandbox: a calculation is
  * trusted as the app itself is.
  */
-export interface Calculation<Params, Input, Part, Made = Result> {
+export interface Calculation<Params, Input, Part, Made = Result, Shared = void> {
   /** Lower-case letters, digits and dashes; what `leasefold submit <name>` takes. */
   readonly name: string;
   /**
@@ -33,18 +33,24 @@ export interface Calculation<Params, Input, Part, Made = Result> {
    * 64 KB). It should be deterministic; if it is not, the answer of only one attempt is used.
    */
   plan(params: Params, context: PlanContext): Plan<Input> | Promise<Plan<Input>>;
+  /**
+   * What all chunks share, such as a table: called once per run in each worker thread, before its first chunk, under the time
+   * limit of that pack. It must give the same for the same parameters and files. `compute`, `merge` and `finish` get it and
+   * must not change it.
+   */
+  setup?(context: SetupContext<Params>): Shared | Promise<Shared>;
   /** Computes one chunk. If it throws, another worker retries it; after the last attempt the pack has failed. */
-  compute(chunk: Chunk<Params, Input>): Part | Promise<Part>;
+  compute(chunk: Chunk<Params, Input, Shared>): Part | Promise<Part>;
   /**
    * Folds two neighbors, `a` before `b`. It must be pure, but may change `a` and return it. Which partials are merged
    * depends on chunk indices alone, so it need not be associative. An encoded partial has at most 32 MB, so the result
    * must not grow with every partial folded into it.
    */
-  merge(a: Part, b: Part, params: Params): Part | Promise<Part>;
+  merge(a: Part, b: Part, params: Params, shared: Shared): Part | Promise<Part>;
   /** The partial of a run in which no chunk is folded; it is never merged. */
   zero(params: Params): NoInfer<Part>;
   /** Makes the result from the folded partial; without it the partial is the result. */
-  finish?(part: Part, context: FinishContext<Params>): Made | Promise<Made>;
+  finish?(part: Part, context: FinishContext<Params, Shared>): Made | Promise<Made>;
   /** Encodes partials, which it must give back as they were; without it they are JSON. */
   readonly codec?: Codec<Part>;
 }
@@ -54,6 +60,12 @@ export interface PlanContext {
   readonly files: Files;
   /** The time of this attempt; absent where nothing limits it. */
   readonly time?: AttemptTime;
+}
+
+export interface SetupContext<Params> {
+  readonly params: Params;
+  /** The blobs that it may read. One that is replaced during a run gives threads different values. */
+  readonly files: Files;
 }
 
 export interface AttemptTime {
@@ -66,7 +78,7 @@ export interface AttemptTime {
 
 export type Plan<Input> = number | Iterable<Input> | AsyncIterable<Input>;
 
-export interface Chunk<Params, Input> {
+interface ChunkAlone<Params, Input> {
   /** 0-based index of this chunk in the run. */
   readonly index: number;
   /** How many chunks the run has. */
@@ -78,12 +90,20 @@ export interface Chunk<Params, Input> {
   readonly files: Files;
 }
 
-export interface FinishContext<Params> {
+interface FinishAlone<Params> {
   readonly params: Params;
   /** Chunks folded, of `count`; fewer if failures were tolerated. */
   readonly folded: number;
   readonly count: number;
 }
+
+/** What `setup` gave, in a calculation that has one. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a caller may leave out a last argument that is void.
+type WithShared<Shared> = [Shared] extends [void]
+  ? { readonly shared?: undefined }
+  : { readonly shared: Shared };
+export type Chunk<Params, Input, Shared = void> = ChunkAlone<Params, Input> & WithShared<Shared>;
+export type FinishContext<Params, Shared = void> = FinishAlone<Params> & WithShared<Shared>;
 
 /** A JSON value, or bytes with their content type; at most 512 MiB either way. */
 export type Result = JsonValue | ResultBytes;
@@ -133,16 +153,16 @@ interface NotKept {
 }
 
 /** Gives a calculation its types and freezes it; returns what it was given. */
-export function defineCalculation<Params, Input, Part, Made = Result>(
-  calculation: Calculation<Params, Input, Part, Made> &
+export function defineCalculation<Params, Input, Part, Made = Result, Shared = void>(
+  calculation: Calculation<Params, Input, Part, Made, Shared> &
     ([Made] extends [KeptByJson<Made>] ? unknown : NotKept),
-): Calculation<Params, Input, Part> {
-  return Object.freeze(calculation) as Calculation<Params, Input, Part>;
+): Calculation<Params, Input, Part, Made, Shared> {
+  return Object.freeze<Calculation<Params, Input, Part, Made, Shared>>(calculation);
 }
 
 /** A calculation whose types only its own code knows, as the registry and the engine hold it. */
 // biome-ignore lint/suspicious/noExplicitAny: the engine carries params, inputs and parts without looking inside.
-export type AnyCalculation = Calculation<any, any, any>;
+export type AnyCalculation = Calculation<any, any, any, any, any>;
 
 /** One parameter of a calculation, for help. */
 export interface ParamRow {

@@ -16,7 +16,9 @@ export interface CoveringPart extends Range {
 
 /** A tree of this calculation's partials. */
 export const treeOf = (calculation: AnyCalculation, params: unknown, from: number): TreeFold<unknown> =>
-  new TreeFold(from, (left, right) => guarded("merge", () => calculation.merge(left, right, params)));
+  new TreeFold(from, (left, right) =>
+    guarded("merge", () => calculation.merge(left, right, params, undefined)),
+  );
 
 /** Joins partials, in index order; what lies between them counts as gaps. */
 export async function foldParts(

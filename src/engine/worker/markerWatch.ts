@@ -27,6 +27,7 @@ export const taskOptions = (
 ): TaskOptions => ({
   urgent,
   limitMs,
+  run: `${message.uid} ${message.gen}`,
   alone,
   signal,
   onPrint,

@@ -1,3 +1,4 @@
+import { setUp } from "../shared.ts";
 import { spread } from "../timeChunks.ts";
 import { broken, sidesOf, type Verdict, windowOf } from "./findings.ts";
 import { bytesOf, computeOf, pause, type Subject, same } from "./subject.ts";
@@ -15,12 +16,16 @@ const elsewhere = 5;
  * the second pass computes them at other indices.
  */
 export async function computeLaw(subject: Subject): Promise<Verdict> {
-  const { clock } = subject;
+  const { clock, calculation, params, files } = subject;
+  const first = await setUp(calculation, params, files);
+  subject.calculation = first;
   const before = subject.calculation.byInput === true && subject.inputs !== undefined ? 1 : 0;
   const once = await firstPass(subject);
   for (const index of others(subject))
     if (!once.has(index)) once.set(index, await computedBytes(subject, index));
   await pause(subject);
+  // As another thread would have it.
+  subject.calculation = await setUp(calculation, params, files);
   const times: number[] = [];
   const differing: { readonly index: number; readonly a: Uint8Array; readonly b: Uint8Array }[] = [];
   for (const [index, a] of [...once].reverse()) {
@@ -44,6 +49,19 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
       "leave byInput out, or use nothing but input and params",
       sidesOf("at its index", a, "at another", b),
     );
+  if (calculation.setup !== undefined) {
+    const second = subject.calculation;
+    subject.calculation = first;
+    const bySetup = same(a, await computedBytes(subject, index));
+    subject.calculation = second;
+    if (bySetup)
+      return broken(
+        `${what}: after another call of setup it gives other bytes`,
+        `random numbers, the time, or a variable outside setup that it changes; ${many}`,
+        "make what setup gives from params and files alone: each thread calls it",
+        sidesOf("by the first setup", a, "by the second", b),
+      );
+  }
   // Right after itself a chunk finds what it left behind, whatever that is.
   await computedBytes(subject, index);
   const again = await computedBytes(subject, index);

@@ -61,7 +61,7 @@ async function foldNodes(subject: Subject, apart: boolean): Promise<readonly Nod
   const { calculation, params, partials } = subject;
   const nodes: Node[] = [];
   const tree = new TreeFold<Range & { readonly part: unknown }>(0, async (a, b) => {
-    const part = await guarded("merge", () => calculation.merge(a.part, b.part, params));
+    const part = await guarded("merge", () => calculation.merge(a.part, b.part, params, undefined));
     const range = { from: a.from, to: b.to };
     const bytes = await bytesOf(subject, part, `the merged partial of chunks ${rangeText(range)}`);
     nodes.push({ ...range, bytes });

@@ -4,7 +4,7 @@ import { decodePart, encodePart, guarded } from "../encodePart.ts";
 import { type Files, noFiles } from "../files.ts";
 
 /** The functions of user code. */
-export const calls = ["plan", "compute", "merge", "zero", "finish", "encode", "decode"] as const;
+export const calls = ["plan", "setup", "compute", "merge", "zero", "finish", "encode", "decode"] as const;
 export type CallName = (typeof calls)[number];
 
 export interface LawOptions {
@@ -30,7 +30,8 @@ export interface Node extends Range {
 
 /** A calculation under check, and what is known of it so far. */
 export interface Subject {
-  readonly calculation: AnyCalculation;
+  /** From the law of `compute` on with what its `setup` gave. */
+  calculation: AnyCalculation;
   /** As a worker gets them: encoded as JSON and decoded. */
   readonly params: unknown;
   readonly files: Files;

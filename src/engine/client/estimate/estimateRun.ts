@@ -155,7 +155,8 @@ async function measure(
   };
   const planned = await code.plan(task, sink, { urgent: true, limitMs: packLimitMs });
   const listing = fileUse();
-  const options = { urgent: true, limitMs: Math.min(packLimitMs, sampleLimitMs) };
+  const limitMs = Math.min(packLimitMs, sampleLimitMs);
+  const options = { urgent: true, limitMs, run: `plan ${startedMs}` };
   let timed = 0;
   let failed: string | undefined;
   let measured = false;

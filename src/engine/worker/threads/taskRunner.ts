@@ -6,6 +6,7 @@ import type { AttemptTime, Calculations } from "../../calculation/contract.ts";
 import { type Files, filesOver, releaseSpares } from "../../calculation/files.ts";
 import { placeOf, userFrames } from "../../calculation/placeOf.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../calculation/runJob.ts";
+import { keepingShared } from "../../calculation/shared.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { printedLimits } from "../../model/printed.ts";
@@ -41,16 +42,21 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
       return { ok: false, code: "other-code", message: "", has };
     if ((await ask({ say: "taken", thread: threadId })).say === "drop")
       return { ok: false, code: "dropped", message: "" };
-    const startedMs = performance.now();
     const calculation = known.get(task.calculation);
-    const waitedBeforeMs = waitedMs();
+    const files = filesOver(access);
     const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
     const time = timeOf(task.limitMs);
-    const value = await withinAttempt(time, () =>
-      withPrinting(printing, () =>
-        withFloating(() => work(task, calculation, filesOver(access), { sink, time })),
-      ),
-    );
+    let startedMs = performance.now();
+    let waitedBeforeMs = waitedMs();
+    const run = async () => {
+      if (task.kind === "plan") return runPlan(calculation, task.params, sink, { files, time });
+      const ready = await shared(`${task.calculation} ${task.run}`, calculation, task.params, files);
+      // What is done once for a run says nothing of the time of its packs.
+      startedMs = performance.now();
+      waitedBeforeMs = waitedMs();
+      return work(task, ready, files);
+    };
+    const value = await withinAttempt(time, () => withPrinting(printing, () => withFloating(run)));
     const waitedForMs = waitedMs() - waitedBeforeMs;
     const ms = performance.now() - startedMs;
     return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), value };
@@ -71,6 +77,8 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
     port.close();
   }
 }
+
+const shared = keepingShared();
 
 /** A task as the owner of the promises that its code makes. */
 interface Owner {
@@ -126,20 +134,12 @@ function waitedMs(): number {
 
 type Calculation = Parameters<typeof runCompute>[0];
 
-interface Surroundings {
-  readonly sink: InputSink;
-  readonly time: AttemptTime;
-}
-
 function work(
-  task: ThreadTask,
+  task: Exclude<ThreadTask, { readonly kind: "plan" }>,
   calculation: Calculation,
   files: Files,
-  { sink, time }: Surroundings,
 ): Promise<unknown> {
   switch (task.kind) {
-    case "plan":
-      return runPlan(calculation, task.params, sink, { files, time });
     case "compute":
       return runCompute(calculation, task, files, {
         searchOn: timeBox(Math.min(searchMs, task.limitMs / searchShare)),

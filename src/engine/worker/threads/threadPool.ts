@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { MessageChannel, type Worker } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { ResultBytes } from "../../calculation/contract.ts";
@@ -76,7 +77,8 @@ export function poolOf(settings: PoolSettings): UserCode {
     const { port, stopped, failure } = running;
     try {
       const code = settings.versionOf?.(work.calculation);
-      const task: ThreadTask = { ...work, code, limitMs: options.limitMs, port, mark };
+      const { limitMs, run = randomUUID() } = options;
+      const task: ThreadTask = { ...work, code, limitMs, run, port, mark };
       pool ??= startPool(settings);
       const result = (await pool.run(task, { transferList: [port], signal: stopped })) as ThreadAnswer;
       if (failure.refusal !== undefined) throw failure.refusal;

@@ -17,6 +17,8 @@ export type ThreadTask = {
   /** Belongs to this task alone. */
   readonly port: MessagePort;
   readonly limitMs: number;
+  /** What is shared by the chunks of one run belongs to this; see `TaskOptions`. */
+  readonly run: string;
   /** Identity of the code that the process has named; a thread that starts later may load a newer file. */
   readonly code: string | undefined;
   readonly mark: ChunkMark;

@@ -63,6 +63,8 @@ export interface TaskOptions {
   readonly urgent: boolean;
   /** Counts from when a thread takes the task. */
   readonly limitMs: number;
+  /** A run and its generation: a thread calls `setup` once for these. Without it, once for each task. */
+  readonly run?: string | undefined;
   /** Nothing else runs in this process meanwhile, because the task may end the process. */
   readonly alone?: boolean;
   /** The caller holds the thread for this task; see `hold`. */

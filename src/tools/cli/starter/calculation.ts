@@ -40,6 +40,9 @@ export default defineCalculation({
   //   },
   plan: ({ below }) => Math.ceil((below - 1) / numbersPerChunk),
 
+  // setup, where there is one, reads what all chunks share, once per run in each worker thread; they get it as `shared`:
+  //   setup: async ({ params, files }) => readRates(params.rates, files),
+
   // compute returns one chunk's partial. It may run several times, in any order, on any machine: use no clock, no
   // variables outside, no random numbers but those of randomStream(seed, index), and of Math.exp, log, cos, pow and the
   // like, whose last bit may differ between machines, those of portableMath. Both are in "leasefold".

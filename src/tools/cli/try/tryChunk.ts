@@ -3,6 +3,7 @@ import inspector from "node:inspector/promises";
 import type { AnyCalculation, Calculations } from "../../../engine/calculation/contract.ts";
 import { type FileAccess, filesOver } from "../../../engine/calculation/files.ts";
 import { runCompute, runPlan } from "../../../engine/calculation/runJob.ts";
+import { setUp } from "../../../engine/calculation/shared.ts";
 import type { Client } from "../../../engine/client/client.ts";
 import { failures } from "../../../engine/client/failures.ts";
 import { chunkInput } from "../../../engine/client/planInputs.ts";
@@ -112,7 +113,8 @@ export async function tryChunk(
   const files = timedFiles(access, clock);
   const pack = { params, from: index, to: index + 1, count, inputs: [input] };
   const tried = inspect ? stopping(calculation) : calculation;
-  const compute = () => runCompute(tried, pack, filesOver(files.access));
+  const ready = await setUp(tried, params, filesOver(files.access));
+  const compute = () => runCompute(ready, pack, filesOver(files.access));
   const startedMs = clock.monotonicMs();
   const partial = await (profile === undefined ? compute() : profiled(profile, compute));
   const computeMs = clock.monotonicMs() - startedMs;
