@@ -9,6 +9,7 @@ import { buildCommit } from "./buildCommit.mjs";
 import { bundledLicenses } from "./bundledLicenses.mjs";
 import { compileKernel } from "./compileKernel.mjs";
 import { buildOwnCalculations } from "./ownCalculations.mjs";
+import { pageBuild } from "./pageBuild.mjs";
 import { replaceFiles } from "./replaceFiles.mjs";
 
 /**
@@ -179,18 +180,12 @@ const made = await Promise.all([
   }),
   build({
     ...options,
-    entryPoints: { app: "src/tools/dashboard/main.tsx" },
+    ...pageBuild,
     outdir: join(out, "ui"),
-    platform: "browser",
-    target: ["chrome125", "firefox128", "safari17.5"],
-    format: "esm",
     outExtension: {},
     sourcemap: false,
     keepNames: false,
     lineLimit: 0,
-    legalComments: "none",
-    jsx: "automatic",
-    jsxImportSource: "preact",
   }),
   build({
     ...program,

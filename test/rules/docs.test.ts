@@ -13,7 +13,11 @@ const filesIn = (folder: string, ending: RegExp): string[] =>
     .filter((name) => ending.test(name))
     .map((name) => join(folder, name));
 
-const pages = [...filesIn("docs", /\.md$/), ...readdirSync(root).filter((name) => name.endsWith(".md"))];
+const pages = [
+  ...filesIn("docs", /\.md$/),
+  ...readdirSync(root).filter((name) => name.endsWith(".md")),
+  ...filesIn("src", /\.md$/),
+];
 const sources = filesIn("src", /\.ts$/);
 const code = [...sources, ...filesIn("test", /\.ts$/), ...filesIn("scripts", /\.(ts|mjs)$/)];
 const architecture = read("docs/ARCHITECTURE.md");

@@ -15,7 +15,7 @@ export interface RealApp extends Embedded {
   readonly client: Client;
   /** Everything that the instances reported, with the moment of this process's monotonic clock. */
   readonly events: (InstanceEvent & { readonly atMs: number })[];
-  /** Looks at the run each `everyMs` until the condition holds; throws with its last view after `limitMs`. */
+  /** Polls the run each `everyMs` until the condition holds; throws with its last view after `limitMs`. */
   until(id: string, done: (view: RunView) => boolean, limitMs?: number, everyMs?: number): Promise<RunView>;
   result(id: string): Promise<string>;
 }

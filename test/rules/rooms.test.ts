@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { expect, test } from "vitest";
+
+/** Each room opens with a page: what it is for, what it does not promise, its files in reading order. */
+
+const src = resolve(import.meta.dirname, "../../src");
+const foldersOf = (folder: string): string[] =>
+  readdirSync(join(src, folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(folder, name));
+const rooms = ["election", "azure", "app", "calculations", "engine", "tools"];
+rooms.push(...foldersOf("engine"), ...foldersOf("tools"));
+const linesMax = 60;
+
+const pageOf = (room: string): string => readFileSync(join(src, room, "README.md"), "utf8");
+
+/** Names in the first column of its table, of files and of folders, which end in `/`. */
+const namedIn = (page: string): string[] =>
+  [...page.matchAll(/^\| ([^|]*) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([\w./]+)`/g)].map(([, name = ""]) => name),
+  );
+
+test("each folder of src that is a room opens with a page of at most 60 lines", () => {
+  const folders = foldersOf("");
+  expect(folders.sort()).toEqual(["app", "azure", "calculations", "election", "engine", "tools"]);
+  for (const room of rooms) {
+    const page = pageOf(room);
+    expect(page.trimEnd().split("\n").length, room).toBeLessThanOrEqual(linesMax);
+    expect(page, room).toMatch(/^\*\*Not promised\*\*/m);
+  }
+});
+
+test("the page of a room names each of its files and folders, and nothing that is not there", () => {
+  const differences = rooms.flatMap((room) => {
+    const named = namedIn(pageOf(room));
+    const there = readdirSync(join(src, room), { withFileTypes: true })
+      .filter(({ name }) => name !== "README.md")
+      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
+    return [
+      ...there.filter((name) => !named.includes(name)).map((name) => `${room} does not name ${name}`),
+      ...named.filter((name) => !there.includes(name)).map((name) => `${room} has no ${name}`),
+    ];
+  });
+  expect(differences).toEqual([]);
+});
