@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
 import { decodeJson } from "../../src/engine/model/decode.ts";
 import type { WorkMessage } from "../../src/engine/model/message.ts";
-import { packsOf } from "../../src/engine/model/packs.ts";
+import { packsOf, shardsOf } from "../../src/engine/model/packs.ts";
 import { packsReused } from "../../src/engine/model/reuse.ts";
 import { answerSchema, type Plan, planSchema } from "../../src/engine/model/run.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
@@ -47,6 +47,12 @@ test("packs keep the size of the plan before where that lets half of them be reu
   expect(grown.first.packSize).toBe(8);
   expect(packsOf(grown.second)).toBeLessThan(200);
   expect(grown.second.reused).toBeUndefined();
+});
+
+test("a plan that computes one pack of a thousand has few shards, since each costs its node and lists", async () => {
+  const { second } = await plannedTwice(inputs(1_000), inputs(1_000).with(7, "new"), 1);
+  expect(packsReused(second.reused)).toBe(999);
+  expect(shardsOf(second)).toBe(2);
 });
 
 test("an answer so far folds own and reused partials in the order of their packs", async () => {

@@ -83,7 +83,7 @@ test("of more intervals than a plan holds the longest are taken", () => {
   expect(packsReused(reused)).toBeGreaterThan(limits.reusedIntervalsMax + 5);
 });
 
-test("each folder of earlier partials is listed once, however many intervals lie in it", () => {
+test("folders of earlier partials are listed by tens, each once, however many intervals lie in it", () => {
   const of = { run: "r", uid: "u", plan: "0".repeat(64) };
   const reused: Reused[] = [
     { ...of, shardSize: 3, packs: [[1, 9, 4]] },
@@ -96,10 +96,16 @@ test("each folder of earlier partials is listed once, however many intervals lie
     },
   ];
   const shards = [...reusedShards(reused, { from: 5, to: 12 })];
-  expect(shards.map(({ of, shard, numbers }) => [of.origin, shard, ...numbers])).toEqual([
-    [undefined, 2, [5, 8]],
-    [undefined, 3, [6, 9], [7, 10], [8, 11]],
-    [2, 0, [9, 0], [10, 0]],
+  expect(shards.map(({ of, shard, digits, numbers }) => [of.origin, shard, digits, ...numbers])).toEqual([
+    [undefined, 2, 1, [5, 8], [6, 9], [7, 10], [8, 11]],
+    [2, 0, 0, [9, 0], [10, 0]],
+  ]);
+  const far: Reused[] = [{ ...of, shardSize: 1, packs: [[0, 20, 8]] }];
+  const tens = [...reusedShards(far, { from: 0, to: 20 })];
+  expect(tens.map(({ shard, digits, numbers }) => [shard, digits, numbers.size])).toEqual([
+    [8, 1, 2],
+    [10, 1, 10],
+    [20, 1, 8],
   ]);
   const layout: Layout = { chunks: 12, packSize: 1, shardSize: 5, fanIn: 2 };
   const bits = [0, 1, 2].map((shard) => reusedBits(reused, layout, shard)[0]);

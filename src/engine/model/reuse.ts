@@ -52,19 +52,26 @@ function* within(reused: readonly Reused[], { from, to }: Range): Generator<[Reu
     }
 }
 
-/** What the packs of a range are in earlier plans, by the shards there; several of these packs may be one there. */
+/**
+ * What the packs of a range are in earlier plans; several of these packs may be one there. They come by what one list finds:
+ * a shard there, or with `digits` 1 several of the ten neighbors whose names begin alike.
+ */
 export function reusedShards(reused: readonly Reused[], packs: Range) {
-  const shards = new Map<string, { of: Reused; shard: number; numbers: Map<number, number> }>();
+  const lists = new Map<
+    string,
+    { of: Reused; shard: number; digits: number; numbers: Map<number, number> }
+  >();
   for (const [of, [from, to, at]] of within(reused, packs))
     for (let pack = from; pack < to; pack += 1) {
       const there = at + pack - from;
       const shard = Math.floor(there / of.shardSize);
-      const key = `${of.run} ${of.uid} ${of.origin} ${shard}`;
-      const known = shards.get(key) ?? { of, shard, numbers: new Map() };
-      shards.set(key, known);
+      const key = `${of.run} ${of.uid} ${of.origin} ${Math.floor(shard / 10)}`;
+      const known = lists.get(key) ?? { of, shard, digits: 0, numbers: new Map() };
+      lists.set(key, known);
+      if (shard !== known.shard) known.digits = 1;
       known.numbers.set(pack, there);
     }
-  return shards.values();
+  return lists.values();
 }
 
 /** The packs of a shard whose partials are reused. */

@@ -60,6 +60,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   const like = earlier && isWorth(matched, planned, earlier.plan) ? earlier.plan.packSize : undefined;
   const packSize = spec.packSize ?? like ?? sizeFor(planned, chunkMs, spec, attempt);
   const reused = packSize === earlier?.plan.packSize ? matched : [];
+  const packs = Math.ceil(planned.chunks / packSize);
   const plan: Plan = {
     // Older instances wait with a plan whose partials they would miss.
     v: reused.length > 0 ? reusingPlanVersion : planVersion,
@@ -70,7 +71,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     spec: spec.sha256,
     chunks: planned.chunks,
     packSize,
-    shardSize: shardSizeFor(Math.ceil(planned.chunks / packSize), ports.tree),
+    shardSize: shardSizeFor(packs, ports.tree, packs - packsReused(reused)),
     fanIn: ports.tree.fanIn,
     packMs: chunkMs * packSize,
     fold: "spans",

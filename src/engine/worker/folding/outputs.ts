@@ -94,18 +94,19 @@ function membersOf(layout: Layout, shard: number, members: string | undefined): 
 /** The partials of a shard that are there, by pack in ascending order: its own, and for the others those that the plan reuses. */
 export async function findPacks(of: OutputsOf, shard: number): Promise<Found> {
   const { ports, plan, wanted } = of;
+  const { run, uid, origin } = plan;
   const packs = packsOfShard(plan, shard);
   const found: Found = new Map();
-  for await (const [pack, blob, output] of listPacks(ports, { ...plan, shard, wanted }))
+  for await (const [pack, blob, output] of listPacks(
+    ports,
+    runBlobs(run, uid, origin).partsOf(shard),
+    wanted,
+  ))
     if (pack >= packs.from && pack < packs.to) found.set(pack, packOutput(plan, pack, blob, output));
-  for (const { of: earlier, shard: shardThere, numbers } of reusedShards(plan.reused ?? [], packs)) {
+  for (const { of: earlier, shard: shardThere, digits, numbers } of reusedShards(plan.reused ?? [], packs)) {
     const there = new Map<number, readonly [ListedBlob, OutputFacts]>();
-    const wantedThere = { ...wanted, plan: earlier.plan };
-    for await (const [number, ...listed] of listPacks(ports, {
-      ...earlier,
-      shard: shardThere,
-      wanted: wantedThere,
-    }))
+    const prefix = runBlobs(earlier.run, earlier.uid, earlier.origin).partsNear(shardThere, digits);
+    for await (const [number, ...listed] of listPacks(ports, prefix, { ...wanted, plan: earlier.plan }))
       there.set(number, listed);
     for (const [pack, number] of numbers) {
       const listed = there.get(number);
@@ -119,13 +120,13 @@ export async function findPacks(of: OutputsOf, shard: number): Promise<Found> {
 
 type ListedPack = readonly [pack: number, blob: ListedBlob, facts: OutputFacts];
 
-/** The partials in the folder of one shard of a plan that may be folded. */
+/** The partials of a plan whose names begin so, and that may be folded. */
 async function* listPacks(
   ports: WorkerPorts,
-  of: Pick<Plan, "run" | "uid" | "origin"> & { readonly shard: number; readonly wanted: WantedOutput },
+  prefix: string,
+  wanted: WantedOutput,
 ): AsyncGenerator<ListedPack> {
-  const { run, uid, origin, shard, wanted } = of;
-  for await (const blob of listOutputs(ports, runBlobs(run, uid, origin).partsOf(shard))) {
+  for await (const blob of listOutputs(ports, prefix)) {
     const output = parseOutputFacts(blob.contentType);
     if (belongsTo(wanted, output)) yield [lastNumberOf(blob.name), blob, output];
   }
