@@ -12,18 +12,23 @@ export interface Statements {
   readonly reads: Reads;
 }
 
-const known = new WeakMap<SqlParams, Map<string, Promise<Statements>>>();
+/** The latest of this thread: each task has a copy of its run's parameters, and a split takes as long as many megabytes. */
+const known = new Map<string, Promise<Statements>>();
+const knownMax = 16;
 
 /**
- * Splits the query of a run, once for each set of parameters and of columns of data that it names. Throws
+ * Splits the query of a run, once in this thread for each set of parameters and of columns of data that it names. Throws
  * `CalculationError` if it does not decompose.
  */
 export function statementsOf(given: SqlParams, columns: readonly string[]): Promise<Statements> {
-  const ofParams = known.get(given) ?? new Map<string, Promise<Statements>>();
-  known.set(given, ofParams);
-  const key = JSON.stringify(columns);
-  const found = ofParams.get(key) ?? split(given, columns);
-  ofParams.set(key, found);
+  const { query, map, reduce, finish, table, resultFormat } = given;
+  const key = JSON.stringify([query, map, reduce, finish, table, resultFormat, columns]);
+  const found = known.get(key) ?? split(given, columns);
+  known.delete(key);
+  known.set(key, found);
+  for (const oldest of known.keys()) if (known.size > knownMax) known.delete(oldest);
+  // What failed for want of time or memory may succeed in another attempt.
+  found.catch(() => known.delete(key));
   return found;
 }
 

@@ -3,6 +3,7 @@ import { type Core, cutQuery, isGrouped, openDoor } from "./cutQuery.ts";
 import { splitGroups } from "./splitGroups.ts";
 import { splitRows } from "./splitRows.ts";
 import {
+  emptyQuery,
   type Functions,
   knownFunctions,
   listOf,
@@ -42,7 +43,7 @@ export async function splitQuery(query: string, { tables, columns }: Given): Pro
   const functions = await knownFunctions();
   const root = await parseQuery(query);
   checkQuery(root, ["data", ...tables], functions, columns);
-  const empty = await parseQuery("select 1");
+  const empty = await emptyQuery();
   const { rest, cores } = cutQuery(root, functions, (index) => ({ ...empty, core: index }));
   if (cores.length === 0) throw refused("it reads nothing of data");
   const split = await Promise.all(

@@ -92,19 +92,27 @@ export const printExpression = (tree: Tree): Promise<string> => selected(tree, p
 export const columnName = (tree: Tree): Promise<string> => selected(tree, printAsIs);
 
 async function selected(tree: Tree, print: (node: Tree) => Promise<string>): Promise<string> {
-  const text = await print({ ...(await parseQuery("select 1")), select_list: [{ ...tree, alias: "" }] });
+  const text = await print({ ...(await emptyQuery()), select_list: [{ ...tree, alias: "" }] });
   return text.slice("SELECT ".length);
 }
 
-/** The functions that DuckDB has. */
-export function knownFunctions(): Promise<Functions> {
-  functions ??= withSession(readFunctions).catch((error: unknown) => {
-    functions = undefined;
-    throw error;
-  });
-  return functions;
+/** What `make` gives, made once in this thread and again where that failed. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }
-let functions: Promise<Functions> | undefined;
+
+/** The functions that DuckDB has. */
+export const knownFunctions = once(() => withSession(readFunctions));
+
+/** The tree of a query that reads nothing. */
+export const emptyQuery = once(() => parseQuery("select 1"));
 
 async function readFunctions(session: Session): Promise<Functions> {
   const rows = await session.rows(

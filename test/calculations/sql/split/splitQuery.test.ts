@@ -1,6 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import type { SqlParams } from "../../../../src/calculations/sql/params.ts";
 import { readsOf } from "../../../../src/calculations/sql/sources/conditions.ts";
 import { splitQuery } from "../../../../src/calculations/sql/split/splitQuery.ts";
+import { statementsOf } from "../../../../src/calculations/sql/statements.ts";
+import { sql } from "../../../../src/calculations/sql.ts";
+import { parseParams } from "../../../../src/engine/calculation/params.ts";
 import {
   foldedAnswer,
   foldSplit,
@@ -172,4 +176,15 @@ test("names of a query that the steps use themselves change nothing", async () =
   ];
   for (const query of queries)
     expect((await foldedAnswer(query, world)).rows).toEqual(await wholeAnswer(query, world));
+});
+
+test("a copy of parameters, as each task has one, is not split again, and other ones are", () => {
+  const given = parseParams(sql, {
+    source: "data/",
+    query: "select k, sum(x) from data group by k",
+  }) as SqlParams;
+  const known = statementsOf(given, ["k", "x"]);
+  expect(statementsOf(structuredClone(given), ["k", "x"])).toBe(known);
+  expect(statementsOf(given, ["k"])).not.toBe(known);
+  expect(statementsOf({ ...given, query: "select count(*) from data" }, ["k", "x"])).not.toBe(known);
 });
