@@ -1,5 +1,5 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -11,16 +11,36 @@ const root = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname,
 const lockfile = join(root, "package-lock.json");
 const installed = join(root, "node_modules", ".package-lock.json");
 
-if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lockfile).mtimeMs) {
-  console.log("Installing the dependencies, once …");
+if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lockfile).mtimeMs) await install();
+
+/** npm says nothing before it has ended, so the folders that are there are counted. */
+async function install() {
+  const isForHere = ({ os = [], cpu = [] }) =>
+    [process.platform, process.arch].every(
+      (one, at) => [os, cpu][at].length === 0 || [os, cpu][at].includes(one),
+    );
+  const packages = Object.entries(JSON.parse(readFileSync(lockfile, "utf8")).packages).flatMap(
+    ([folder, one]) => (folder !== "" && isForHere(one) ? [join(root, folder, "package.json")] : []),
+  );
+  const [onTerminal, startedMs] = [process.stdout.isTTY === true, Date.now()];
+  console.log(`Installing ${packages.length} packages, once …`);
+  const tell = () => {
+    const there = packages.filter((one) => existsSync(one)).length;
+    const line = `  ${there} of ${packages.length} after ${Math.round((Date.now() - startedMs) / 1000)} s`;
+    process.stdout.write(onTerminal ? `\r${line}` : `${line}\n`);
+  };
+  const telling = setInterval(tell, onTerminal ? 500 : 10_000);
   // Under npm this very npm is used; its path is given by npm itself.
   const npm = process.env.npm_execpath;
   const [command, args] = npm ? [process.execPath, [npm, "ci"]] : ["npm", ["ci"]];
-  const { status } = spawnSync(command, args, {
+  const child = spawn(command, [...args, "--progress=false"], {
     cwd: root,
     stdio: "inherit",
     shell: !npm && process.platform === "win32",
   });
+  const status = await new Promise((resolve) => child.on("error", () => resolve(1)).on("exit", resolve));
+  clearInterval(telling);
+  if (onTerminal) process.stdout.write("\n");
   if (status !== 0) process.exit(status ?? 1);
 }
 

@@ -92,6 +92,16 @@ describe("the program", () => {
     },
   );
 
+  it.each(["leader nosuch --help", "leader --name x nosuch -h", "queues nosuch --help"])(
+    "ends %s, of a group that has no such command, with 2 and says why",
+    async (line) => {
+      const { run } = await cliWorld();
+      const { exitCode, out, err } = await run(line);
+      expect([exitCode, out]).toEqual([2, ""]);
+      expect(err).toContain("nosuch");
+    },
+  );
+
   it("shows its help and ends with 2 when no command is given", async () => {
     const { run } = await cliWorld();
     const { exitCode, out, err } = await run("");

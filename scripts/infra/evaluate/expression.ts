@@ -122,8 +122,15 @@ function binary(node: Node, of: (inner: Node | null | undefined) => Value): Valu
   if (operator === "!=") return of(left) !== of(right);
   const [a, b] = [Number(of(left)), Number(of(right))];
   const numbers: Readonly<Record<string, Value>> = {
-    ...{ "+": a + b, "-": a - b, "*": a * b, "/": Math.trunc(a / b), "%": a % b },
-    ...{ "<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b },
+    "+": a + b,
+    "-": a - b,
+    "*": a * b,
+    "/": Math.trunc(a / b),
+    "%": a % b,
+    "<": a < b,
+    ">": a > b,
+    "<=": a <= b,
+    ">=": a >= b,
   };
   const value = numbers[operator];
   if (value === undefined) throw new Error(`the operator ${operator} is not evaluated here`);

@@ -45,7 +45,9 @@ export async function explainQuery(given: SqlParams, files: Files): Promise<Expl
   const wanted =
     reads.columns === "all" ? undefined : new Set(reads.columns.map((name) => name.toLowerCase()));
   return {
-    ...{ map, reduce, finish },
+    map,
+    reduce,
+    finish,
     columns: columns.filter((name) => wanted?.has(name.toLowerCase()) ?? true),
     columnsThere: columns.length,
     chunks: chunks.length,

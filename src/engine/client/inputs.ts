@@ -39,7 +39,9 @@ export async function inputs(client: Client, path = ""): Promise<readonly Inputs
     }
   if (found.size === 0 && prefix !== "") throw unknownInput(path);
   return [...found].map(([name, { newestMs, ...of }]) => ({
-    ...{ source: `${client.names.inputs}/${name}`, ...of, modifiedAt: iso(newestMs) },
+    source: `${client.names.inputs}/${name}`,
+    ...of,
+    modifiedAt: iso(newestMs),
   }));
 }
 

@@ -18,5 +18,7 @@ export const fileListType = "application/vnd.leasefold.files+json";
 /** The result that lists files in order; `notes` are those of a result. */
 export const fileList = (files: readonly SavedFile[], notes: readonly string[] = []) => ({
   body: new TextEncoder().encode(`${JSON.stringify({ files }, null, 1)}\n`),
-  ...{ contentType: fileListType, extension: "json", notes },
+  contentType: fileListType,
+  extension: "json",
+  notes,
 });

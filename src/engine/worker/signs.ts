@@ -121,8 +121,15 @@ export function workSigns(
     const longestMs = Math.max(0, ...listed.map(({ sinceMs }) => nowMs - sinceMs));
     const everyMs = Math.round(Math.min(Math.max(longestMs / 4, limits.signMsMin), limits.signMsMax));
     const works = listed.map(({ message, work, sinceMs, begun, chunkNow }) => ({
-      ...{ run: message.run, uid: message.uid, work, generation: message.gen, send: message.send },
-      ...{ ageMs: nowMs - sinceMs, begun, alone: message.alone === true, chunk: chunkNow?.() },
+      run: message.run,
+      uid: message.uid,
+      work,
+      generation: message.gen,
+      send: message.send,
+      ageMs: nowMs - sinceMs,
+      begun,
+      alone: message.alone === true,
+      chunk: chunkNow?.(),
       ...(message.kind === "compute" ? { chunks: { from: message.from, to: message.to } } : {}),
     }));
     await put(encodeSign({ ...about, memoryMb: memoryMb(), everyMs, works }));

@@ -86,11 +86,19 @@ export async function runCommand(argv: readonly string[], cli: Cli, more: readon
   return await Promise.race([ended, stopped]);
 }
 
-/** Without `--help` of a command that there is not, for which Commander would show the help of the program and end with 0. */
+/** Without `--help` of a command that there is not, for which Commander would show the help of the group and end with 0. */
 function withoutVainHelp(program: Command, argv: readonly string[]): readonly string[] {
-  const [asked = "help"] = program.parseOptions([...argv]).operands;
-  const names = program.commands.flatMap((one) => [one.name(), ...one.aliases()]);
-  return ["help", ...names].includes(asked) ? argv : argv.filter((one) => one !== "--help" && one !== "-h");
+  return asksForCommand(program, argv) ? argv : argv.filter((one) => one !== "--help" && one !== "-h");
+}
+
+/** Whether what follows a group of commands is one of them; true where nothing follows. */
+function asksForCommand(group: Command, argv: readonly string[]): boolean {
+  const { operands, unknown } = group.parseOptions([...argv]);
+  const [asked, ...rest] = operands;
+  if (asked === undefined || asked === "help") return true;
+  const found = group.commands.find((one) => [one.name(), ...one.aliases()].includes(asked));
+  if (found === undefined) return false;
+  return found.commands.length === 0 || asksForCommand(found, [...rest, ...unknown]);
 }
 
 /** Makes Commander throw instead of ending the process, and collect its errors in `errors`, for every command. */

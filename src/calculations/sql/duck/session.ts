@@ -60,9 +60,13 @@ export class Session {
     const { DuckDBInstance } = await loadDuck();
     const folder = await mkdtemp(join(tmpdir(), "leasefold-sql-"));
     const instance = await DuckDBInstance.create(":memory:", {
-      ...{ threads: "1", preserve_insertion_order: "true", temp_directory: "" },
-      ...{ memory_limit: `${memoryMb}MiB`, max_expression_depth: `${expressionDepthMax}` },
-      ...{ autoinstall_known_extensions: "false", autoload_known_extensions: "false" },
+      threads: "1",
+      preserve_insertion_order: "true",
+      temp_directory: "",
+      memory_limit: `${memoryMb}MiB`,
+      max_expression_depth: `${expressionDepthMax}`,
+      autoinstall_known_extensions: "false",
+      autoload_known_extensions: "false",
     });
     const session = new Session(folder, instance, await instance.connect());
     process.once("exit", session.#removeFolder);

@@ -80,7 +80,8 @@ async function boundOf({ type, left, right }: Tree): Promise<Bound | undefined> 
   const isConstant = (one: Tree): boolean =>
     [...treesOf(one)].every((inner) => inner["class"] !== "COLUMN_REF");
   const bound = async (column: Tree, by: Bound["operator"], constant: Tree): Promise<Bound> => ({
-    ...{ column: namesIn(column)[0] ?? "", operator: by },
+    column: namesIn(column)[0] ?? "",
+    operator: by,
     constant: await printExpression(constant),
   });
   if (isColumn(left) && isConstant(right)) return bound(left, operator, right);

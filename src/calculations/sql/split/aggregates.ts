@@ -86,7 +86,9 @@ async function carried(
   if (ordered.has(textOf(tree["function_name"])) && !isDistinct)
     by.push({ ...inOrder, expression: columnTree("i") });
   const call = await printExpression({
-    ...{ ...tree, children: args, filter: null },
+    ...tree,
+    children: args,
+    filter: null,
     order_bys: { type: "ORDER_MODIFIER", orders: by },
   });
   const distinct = isDistinct ? "distinct " : "";

@@ -132,7 +132,9 @@ export class GroupKeys {
 }
 
 const whole = (value: number): Tree => ({
-  ...{ class: "CONSTANT", type: "VALUE_CONSTANT", alias: "" },
+  class: "CONSTANT",
+  type: "VALUE_CONSTANT",
+  alias: "",
   value: { type: { id: "BIGINT", type_info: null }, is_null: false, value },
 });
 
@@ -146,6 +148,9 @@ const operator = (name: string, ...children: readonly Tree[]): Tree => ({
     children,
     filter: null,
   },
-  ...{ order_bys: { type: "ORDER_MODIFIER", orders: [] }, distinct: false, is_operator: true },
-  ...{ export_state: false, catalog: "" },
+  order_bys: { type: "ORDER_MODIFIER", orders: [] },
+  distinct: false,
+  is_operator: true,
+  export_state: false,
+  catalog: "",
 });

@@ -58,8 +58,12 @@ export async function splitGroups(
   return {
     map: {
       ...node,
-      ...{ select_list: mapped, ...group, aggregate_handling: "STANDARD_HANDLING" },
-      ...{ having: null, qualify: null, modifiers: [] },
+      select_list: mapped,
+      ...group,
+      aggregate_handling: "STANDARD_HANDLING",
+      having: null,
+      qualify: null,
+      modifiers: [],
     },
     reduce: async (source) => reduceText(keyColumns, states, source),
     finish: async (merged) => {
@@ -183,7 +187,10 @@ async function finishTree(
       from_table: tableTree(merged),
       where_clause: finished(node["having"] ?? null),
     },
-    ...{ group_expressions: [], group_sets: [], aggregate_handling: "STANDARD_HANDLING", having: null },
+    group_expressions: [],
+    group_sets: [],
+    aggregate_handling: "STANDARD_HANDLING",
+    having: null,
     qualify: finished(node["qualify"] ?? null),
   };
 }
@@ -192,6 +199,12 @@ async function finishTree(
 const isPosition = (tree: Tree): boolean => tree["class"] === "CONSTANT" || tree["class"] === "STAR";
 
 export const tableTree = (name: string): Tree => ({
-  ...{ type: "BASE_TABLE", alias: "", sample: null, schema_name: "", table_name: name },
-  ...{ column_name_alias: [], catalog_name: "", at_clause: null },
+  type: "BASE_TABLE",
+  alias: "",
+  sample: null,
+  schema_name: "",
+  table_name: name,
+  column_name_alias: [],
+  catalog_name: "",
+  at_clause: null,
 });

@@ -42,7 +42,9 @@ export async function splitRows({ node }: Core): Promise<CoreSteps> {
     map: { ...node, select_list: [...items, ...hidden], modifiers: early },
     reduce: (source) => printQuery({ ...all, from_table: tableTree(source), modifiers: early }),
     finish: async (merged) => ({
-      ...{ ...all, from_table: tableTree(merged), modifiers },
+      ...all,
+      from_table: tableTree(merged),
+      modifiers,
       select_list: [{ ...star, exclude_list: exclude }],
     }),
   };

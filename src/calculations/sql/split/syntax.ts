@@ -34,7 +34,10 @@ export function nameOf(tree: Tree, lower = true): string {
 
 /** A reference to a column. */
 export const columnTree = (...names: readonly string[]): Tree => ({
-  ...{ class: "COLUMN_REF", type: "COLUMN_REF", alias: "", column_names: names },
+  class: "COLUMN_REF",
+  type: "COLUMN_REF",
+  alias: "",
+  column_names: names,
 });
 
 /** The error for a query that is not taken, as a sentence that says why. */

@@ -203,7 +203,8 @@ export async function writeOutput(
     inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};
   const write = {
     contentType: outputContentType("application/octet-stream", {
-      ...{ ...facts, calls: ports.takeCalls() },
+      ...facts,
+      calls: ports.takeCalls(),
       plan: wanted.plan && planTag(wanted.plan),
     }),
     metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },

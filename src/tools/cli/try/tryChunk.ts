@@ -83,7 +83,10 @@ export async function recordedChunk(
   const here = calculations.versionOf(name);
   const by = plan.code === undefined || plan.code === here ? undefined : shownIdentity(plan.code);
   return {
-    ...{ params, index: chunk, count: plan.chunks, input },
+    params,
+    index: chunk,
+    count: plan.chunks,
+    input,
     ...(by === undefined
       ? {}
       : { other: `${run} was computed by ${by}, and this is ${shownIdentity(here)}` }),
