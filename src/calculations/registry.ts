@@ -73,7 +73,10 @@ async function loadFile(file: string): Promise<AnyCalculation> {
   try {
     exported = await import(pathToFileURL(file).href);
   } catch (cause) {
-    const message = `${file} does not load: ${messageOf(cause)}${placeOf(cause)}`;
+    const why = /import statement outside a module/.test(messageOf(cause))
+      ? `its package.json does not say "type": "module"; add that, or rename the file to .m${file.split(".").at(-1)?.slice(-2)}`
+      : `${messageOf(cause)}${placeOf(cause)}`;
+    const message = `${file} does not load: ${why}`;
     throw new ConfigError("bad-calculation-file", message, { cause });
   }
   const found = (exported.default ?? exported.calculation) as Partial<AnyCalculation> | undefined;
@@ -88,7 +91,7 @@ function faultOf(found: Partial<AnyCalculation> | undefined): string | undefined
   const parts = ["name", "summary", "params", "plan", "compute", "merge", "zero"];
   const missing = parts.filter((part) => !(part in Object(found)));
   if (missing.length > 0) return ` exports no calculation: it lacks ${missing.join(", ")}`;
-  const { name, version, summary, params, plan, compute, merge, zero, finish, codec } = found;
+  const { name, version, summary, params, plan, setup, compute, merge, zero, finish, codec } = found;
   if (!namePattern.test(String(name)))
     return `: the name ${JSON.stringify(name)} is not 1 to 40 lower-case letters, digits and dashes`;
   if (version !== undefined && !declaredVersionPattern.test(String(version)))
@@ -97,6 +100,7 @@ function faultOf(found: Partial<AnyCalculation> | undefined): string | undefined
   // A schema of zod 3 has no `_zod`, and neither its help nor its JSON Schema can be made.
   if (!("_zod" in Object(params))) return ': params is no schema of zod 4: import { z } from "leasefold"';
   const optional = {
+    ...(setup === undefined ? {} : { setup }),
     ...(finish === undefined ? {} : { finish }),
     ...(codec === undefined ? {} : { "codec.encode": codec?.encode, "codec.decode": codec?.decode }),
   };

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -27,6 +27,8 @@ describe("leasefold new", () => {
     expect(out).toBe(
       `wrote my-pi.ts
       my-pi.test.ts
+      package.json
+      tsconfig.json
 linked ${join("node_modules", "leasefold")}, which both import
 
 Then:
@@ -79,6 +81,26 @@ Its test: ${node} --test my-pi.test.ts
       expect(await readFile(join(folder, "mine.test.mts"), "utf8")).toContain('from "./mine.mts"');
     },
   );
+
+  it("writes a project that asks npm for the package, and none where there is one", async () => {
+    await make("mine --dir inner");
+    const read = async (file: string) => JSON.parse(await readFile(join(folder, file), "utf8"));
+    const { type, dependencies } = await read("inner/package.json");
+    expect(type).toBe("module");
+    const at = dependencies.leasefold.replace(/^file:/, "");
+    expect(await realpath(resolve(folder, "inner", at))).toBe(await realpath(root));
+    expect((await read("inner/tsconfig.json")).compilerOptions.strict).toBe(true);
+    const { out } = await make("other --dir inner/deeper");
+    expect(out).not.toContain("package.json");
+    expect(out).not.toContain("linked");
+  });
+
+  it("where a package.json does not ask for the package, new says how npm keeps the link", async () => {
+    await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+    const { out } = await make("mine");
+    expect(out).toContain(`npm removes this link when it installs; "npm install ${root}" keeps it`);
+    expect(JSON.parse(await readFile(join(folder, "package.json"), "utf8"))).toEqual({ type: "module" });
+  });
 
   it.each(["{ not json", "null", ""])(
     "new names a package.json above the folder that cannot be read: %j",

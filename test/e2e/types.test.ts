@@ -21,7 +21,17 @@ const check = (file: string) =>
     process.execPath,
     [
       join(root, "node_modules/typescript/bin/tsc"),
-      ...["--noEmit", "--strict", "--skipLibCheck", "--target", "es2024", "--module", "nodenext", file],
+      ...[
+        "--ignoreConfig",
+        "--noEmit",
+        "--strict",
+        "--skipLibCheck",
+        "--target",
+        "es2024",
+        "--module",
+        "nodenext",
+        file,
+      ],
     ],
     { cwd: folder },
   ).then(

@@ -83,7 +83,7 @@ export function addNew(program: Command, session: Session): void {
     )
     .action(async (name: string, { dir }: { dir?: string }) => {
       const { cli } = session;
-      const { node, ...made } = await writeStarter(name, { folder: cli.folder, dir });
+      const { node, root, ...made } = await writeStarter(name, { folder: cli.folder, dir });
       const shown = (path: string): string => oneLine(relative(cli.folder, path));
       // There the package is found, which need not be so where the reader stands.
       const there = dir === undefined ? cli.folder : dirname(made.calculation);
@@ -97,8 +97,14 @@ export function addNew(program: Command, session: Session): void {
       ];
       const test = `${shellPath(node)} --test ${fromThere(made.test)}`;
       if (session.json()) return await session.printJson({ name, ...made, next, runTest: test });
-      await session.print(`wrote ${shown(made.calculation)}\n      ${shown(made.test)}`);
+      await session.print(
+        `wrote ${[made.calculation, made.test, ...made.project].map(shown).join("\n      ")}`,
+      );
       if (made.linked !== undefined) await session.print(`linked ${shown(made.linked)}, which both import`);
+      if (made.linked !== undefined && made.project.length === 0)
+        await session.print(
+          `npm removes this link when it installs; "npm install ${shellPath(root)}" keeps it`,
+        );
       if (made.unlinked !== undefined) await session.note(made.unlinked);
       await session.print(
         ["\nThen:", ...next.map((line) => `  ${line}`), "", `Its test: ${test}`].join("\n"),

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import * as z from "zod";
 import { loadCalculations, namePattern } from "../../../calculations/registry.ts";
 import { ConfigError, InputError } from "../../../engine/model/errors.ts";
@@ -9,8 +9,8 @@ import { makeFolder } from "../../local/makeFolder.ts";
 import { badOption, isSystemError, systemReason } from "../options.ts";
 
 /**
- * Writes `NAME.ts` and `NAME.test.ts`, and links this package into the folder's `node_modules` unless `leasefold` is
- * found from there, for editors and the test. Returns full paths, and as `node` what runs the test: a clone may have a newer
+ * Writes `NAME.ts` and `NAME.test.ts`, where there is no project yet also one of npm, and links this package into the folder's
+ * `node_modules` unless `leasefold` is found from there, for editors and the test. Returns full paths, and as `node` what runs the test: a clone may have a newer
  * Node than the system. Throws `InputError` before anything is written.
  */
 export async function writeStarter(name: string, at: { folder: string; dir: string | undefined }) {
@@ -35,6 +35,8 @@ export async function writeStarter(name: string, at: { folder: string; dir: stri
     throw new InputError("conflict", "file-exists", message);
   }
   const source = starterFolder();
+  const isInProject = folderAbove(folder, "package.json") !== undefined;
+  const project: string[] = [];
   const write = async (file: string, to: string): Promise<void> => {
     const text = (await readFile(join(source, file), "utf8"))
       // The reader may use another linter.
@@ -47,13 +49,63 @@ export async function writeStarter(name: string, at: { folder: string; dir: stri
   try {
     await write("calculation.ts", calculation);
     await write("calculation.test.ts", test);
+    if (!isInProject) project.push(...(await writeProject(name, folder, root)));
   } catch (cause) {
     throw badOption("dir", `cannot write in ${folder}: ${systemReason(cause)}`, "bad-folder");
   }
-  const own = join(root, "node_modules", "node", "bin", "node");
-  const node = existsSync(own) ? own : "node";
-  return { calculation, test, node, ...(await link(folder, root)) };
+  const node = existsSync(nodeOf(root)) ? nodeOf(root) : "node";
+  return { calculation, test, project, root, node, ...(await link(folder, root)) };
 }
+
+/**
+ * Writes `package.json` and `tsconfig.json` and returns their paths. The package depends on this one, so that npm, which removes
+ * what no package asks for, keeps the link; a package that npm installed is asked for by its version.
+ */
+async function writeProject(name: string, folder: string, root: string): Promise<string[]> {
+  const own = ownPackageSchema.parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
+  const { "@types/node": types, typescript } = own.devDependencies;
+  // The system may have a Node that does not run TypeScript.
+  const ownNode = existsSync(nodeOf(root)) ? `./${nodeOf("node_modules/leasefold")}` : "node";
+  const isInstalled = root.split(sep).includes("node_modules");
+  const at = isInstalled ? `^${own.version}` : `file:${relative(folder, root).split(sep).join("/")}`;
+  const files = {
+    "package.json": {
+      name,
+      private: true,
+      type: "module",
+      scripts: { test: `${ownNode} --test` },
+      dependencies: { leasefold: at },
+      devDependencies: { "@types/node": types, typescript },
+    },
+    "tsconfig.json": {
+      compilerOptions: {
+        target: "es2024",
+        module: "nodenext",
+        strict: true,
+        noEmit: true,
+        allowImportingTsExtensions: true,
+        erasableSyntaxOnly: true,
+        skipLibCheck: true,
+        types: ["node"],
+      },
+    },
+  };
+  const written = Object.entries(files).map(async ([file, content]) => {
+    const path = join(folder, file);
+    if (existsSync(path)) return [];
+    await writeFile(path, `${JSON.stringify(content, null, 2)}\n`, { flag: "wx" });
+    return [path];
+  });
+  return (await Promise.all(written)).flat();
+}
+
+const ownPackageSchema = z.looseObject({
+  version: z.string(),
+  devDependencies: z.looseObject({ "@types/node": z.string(), typescript: z.string() }),
+});
+
+/** The Node that a clone has among its packages. */
+const nodeOf = (root: string): string => join(root, "node_modules", "node", "bin", "node");
 
 /**
  * Makes `import "leasefold"` work in the folder, as `npm install` of this package would. `linked` is the link, if one had
