@@ -5,14 +5,14 @@ import { context } from "esbuild";
 import { pageBuild } from "./pageBuild.mjs";
 
 /**
- * `npm run dev [-- ADDRESS]`: the dashboard from its sources, built anew and loaded again after each change. Its data come
- * from the fixture of the tests, or from the address of a dashboard that runs (`leasefold show dashboard`).
+ * `npm run dev`: the dashboard from its sources, built anew and loaded again after each change. Its data come from the fixture
+ * of the tests, or from the dashboard at `LEASEFOLD_DASHBOARD`, as `leasefold show dashboard` prints it. That has a key, so it
+ * is no argument, which every user of this machine could read.
  *
  * Not promised: the security headers of the app; the browser tests have those.
  */
 const root = join(import.meta.dirname, "..");
-const [address] = process.argv.slice(2);
-const { origin, hash } = new URL(address ?? (await fixtureAddress()));
+const { origin, hash } = new URL(process.env.LEASEFOLD_DASHBOARD || (await fixtureAddress()));
 
 const built = await context({
   ...pageBuild,
