@@ -9,8 +9,13 @@ const given = [
   /\$\([^)]*leasefold show (key|connection|dashboard|header)\)/,
   /[?&]code=/,
 ];
+/** What stands before the command is its environment, which other users cannot read. */
+const environment = /^\s*(?:[A-Z_]+="[^"]*" )+/;
 const inArguments = (text: string): string[] =>
-  text.split("\n").filter((line) => given.some((pattern) => pattern.test(line)) && !/@<\(echo /.test(line));
+  text
+    .split("\n")
+    .map((line) => line.replace(environment, ""))
+    .filter((line) => given.some((pattern) => pattern.test(line)) && !/@<\(echo /.test(line));
 
 it("no documented command and no workflow gives a key as an argument", () => {
   const names = execFileSync(
@@ -30,5 +35,7 @@ it("no documented command and no workflow gives a key as an argument", () => {
 it("finds one that does", () => {
   expect(inArguments('curl -H "x-functions-key: $(leasefold show key)" URL')).toHaveLength(1);
   expect(inArguments("curl URL?code=abc")).toHaveLength(1);
+  expect(inArguments('KEY="$(leasefold show key)" npm run x')).toEqual([]);
+  expect(inArguments('KEY="a" npm run x "$(leasefold show key)"')).toHaveLength(1);
   expect(inArguments("curl -H @<(leasefold show header) URL")).toEqual([]);
 });
