@@ -1,4 +1,4 @@
-import { defineCalculation } from "../engine/calculation/contract.ts";
+import { defineCalculation, type ResultBytes } from "../engine/calculation/contract.ts";
 import type { Files } from "../engine/calculation/files.ts";
 import { CalculationError } from "../engine/model/errors.ts";
 import { fileList } from "../engine/model/fileList.ts";
@@ -27,7 +27,7 @@ import {
   takeBadLines,
   takeRejects,
 } from "./sql/sources/rejects.ts";
-import { statementsOf } from "./sql/statements.ts";
+import { type StatementsOf, statementsOf } from "./sql/statements.ts";
 import { writeRows } from "./sql/writeRows.ts";
 
 /**
@@ -37,16 +37,17 @@ import { writeRows } from "./sql/writeRows.ts";
  * Each statement runs in one thread and keeps the order of rows, and which partials are merged depends on chunk indices
  * alone. So the answer has the same bits on any number of workers, sums of doubles included.
  */
-export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
+export const sql = defineCalculation<SqlParams, SqlInput, Partial, ResultBytes, StatementsOf>({
   name: "sql",
   version: "3",
   byInput: true,
   summary: "A SQL query over many CSV, JSON or Parquet files, on DuckDB",
   params: sqlParams,
   plan: async (given, { files }) => (await planQuery(given, files)).chunks,
-  async compute({ input, params: given, files }) {
+  setup: ({ params: given }) => statementsOf(given),
+  async compute({ input, params: given, files, shared: statements }) {
     const { named } = input;
-    const { map, reads } = await statementsOf(given, named);
+    const { map, reads } = await statements(named);
     return withSession(async (session) => {
       await loadTables(input.tables, files, session);
       const store = (rejects: Rejects): Promise<Rows> =>
@@ -58,24 +59,24 @@ export const sql = defineCalculation<SqlParams, SqlInput, Partial>({
       return { ...partial, named };
     });
   },
-  async merge(a, b, given) {
+  async merge(a, b, given, statements) {
     const { named } = a;
     const rejects = joinRejects(a.rejects, b.rejects);
     refuseRejects(rejects, given.rejectsMax);
     if (a.saved !== undefined) return { ...a, rejects, saved: [...a.saved, ...(b.saved ?? [])] };
-    const { reduce } = await statementsOf(given, named);
+    const { reduce } = await statements(named);
     return withSession(async (session) => {
       await loadParts([a, b], session);
       return { ...(await storeRows(reduce, rejects, session)), named };
     });
   },
   zero: () => nothing,
-  async finish(partial, { params: given }) {
+  async finish(partial, { params: given, shared: statements }) {
     if (partial === nothing) throw new CalculationError("no-chunks", "no chunk of the run could be computed");
     const { resultFormat } = given;
     const notes = rejectNotes(partial.rejects);
     if (resultFormat === "files") return fileList(partial.saved ?? [], notes);
-    const { finish } = await statementsOf(given, partial.named);
+    const { finish } = await statements(partial.named);
     return withSession(async (session) => {
       await loadParts([partial], session);
       return { ...(await writeRows(finish, resultFormat, session)), notes };

@@ -3,10 +3,10 @@ import * as z from "zod";
 import type { Files } from "../../engine/calculation/files.ts";
 import { CorruptDataError } from "../../engine/model/errors.ts";
 import { type SavedFile, savedFileSchema } from "../../engine/model/fileList.ts";
-import { identifier, type Session, textLiteral } from "./duck/session.ts";
+import { type Session, textLiteral } from "./duck/session.ts";
 import { newPath } from "./sources/localFile.ts";
 import { noRejects, type Rejects } from "./sources/rejects.ts";
-import { writeRows } from "./writeRows.ts";
+import { castColumns, starOf, writeRows } from "./writeRows.ts";
 
 /**
  * A partial: the rows that `map` or `reduce` gave, as Parquet behind a header. Parquet keeps most of DuckDB's types; a
@@ -33,15 +33,12 @@ const changed =
 /** Stores the rows of a query. Their order is kept. */
 export async function storeRows(query: string, rejects: Rejects, session: Session): Promise<Rows> {
   const path = newPath(session);
-  const columns = await session.rows(`describe ${query}`);
-  const texts = columns
-    .map((row) => [String(row["column_name"]), String(row["column_type"])] as const)
-    .filter(([, type]) => changed.test(type));
-  const replaced = texts.map(([name]) => `cast(${identifier(name)} as varchar) as ${identifier(name)}`);
-  const star = replaced.length === 0 ? "*" : `* replace (${replaced.join(", ")})`;
-  await session.run(
-    `copy (select ${star} from (${query})) to ${textLiteral(path)} (format parquet, compression zstd)`,
+  const { select, cast: texts } = await castColumns(
+    query,
+    (type) => changed.test(type) && "varchar",
+    session,
   );
+  await session.run(`copy (${select}) to ${textLiteral(path)} (format parquet, compression zstd)`);
   return { rejects, texts, rows: await readFile(path) };
 }
 
@@ -61,8 +58,7 @@ export async function loadParts(partials: readonly Partial[], session: Session):
   for (const { texts, rows } of partials) {
     const path = newPath(session);
     await writeFile(path, rows);
-    const typed = texts.map(([name, type]) => `cast(${identifier(name)} as ${type}) as ${identifier(name)}`);
-    const star = typed.length === 0 ? "*" : `* replace (${typed.join(", ")})`;
+    const star = starOf(texts);
     const last = loaded.at(-1);
     if (last?.star === star) last.paths.push(path);
     else loaded.push({ paths: [path], star });
@@ -77,8 +73,8 @@ export async function loadParts(partials: readonly Partial[], session: Session):
 }
 
 /** The header is JSON; its length comes first, as four bytes, little-endian. */
-export function encodePartial({ rows, ...header }: Partial): Uint8Array {
-  const json = Buffer.from(JSON.stringify(header));
+export function encodePartial({ rejects, named, texts, saved, rows }: Partial): Uint8Array {
+  const json = Buffer.from(JSON.stringify({ rejects, named, texts, saved }));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(json.length);
   return Buffer.concat([length, json, rows]);

@@ -11,7 +11,7 @@ export async function planQuery(given: SqlParams, files: Files, onPart?: (bytes:
   const source = await withSession((session) => openSource(given, files, session));
   const columns = [...source.reader.columns, ...source.hive].map(([name]) => name);
   const named = namedColumns(given, columns);
-  const statements = await statementsOf(given, named);
+  const statements = await statementsOf(given)(named);
   const asked = { chunkBytes, reads: statements.reads, tables, named, onPart };
   // A session is one task's at a time, and who reads a plan may wait between two inputs.
   const chunks = await withSession((session) => Array.fromAsync(planChunks(source, asked, files, session)));

@@ -12,24 +12,20 @@ export interface Statements {
   readonly reads: Reads;
 }
 
-/** The latest of this thread: each task has a copy of its run's parameters, and a split takes as long as many megabytes. */
-const known = new Map<string, Promise<Statements>>();
-const knownMax = 16;
+/** Gives the statements for the columns of data that a query names. Rejects with `CalculationError` if it does not decompose. */
+export type StatementsOf = (named: readonly string[]) => Promise<Statements>;
 
-/**
- * Splits the query of a run, once in this thread for each set of parameters and of columns of data that it names. Throws
- * `CalculationError` if it does not decompose.
- */
-export function statementsOf(given: SqlParams, columns: readonly string[]): Promise<Statements> {
-  const { query, map, reduce, finish, table, resultFormat } = given;
-  const key = JSON.stringify([query, map, reduce, finish, table, resultFormat, columns]);
-  const found = known.get(key) ?? split(given, columns);
-  known.delete(key);
-  known.set(key, found);
-  for (const oldest of known.keys()) if (known.size > knownMax) known.delete(oldest);
-  // What failed for want of time or memory may succeed in another attempt.
-  found.catch(() => known.delete(key));
-  return found;
+/** Splits the query of a run, once for each set of columns: a split takes as long as many megabytes of rows. */
+export function statementsOf(given: SqlParams): StatementsOf {
+  const known = new Map<string, Promise<Statements>>();
+  return (named) => {
+    const key = JSON.stringify(named);
+    const found = known.get(key) ?? split(given, named);
+    known.set(key, found);
+    // What failed for want of time or memory may succeed in another attempt.
+    found.catch(() => known.delete(key));
+    return found;
+  };
 }
 
 /** Those of the columns that a query may name: partials carry them, as the query means the same everywhere. */

@@ -37,9 +37,29 @@ export async function writeRows(query: string, format: ResultFormat, session: Se
 }
 
 async function withoutWide(query: string, session: Session): Promise<string> {
+  const { select } = await castColumns(
+    query,
+    (type) => /^U?HUGEINT$/.test(type) && "decimal(38, 0)",
+    session,
+  );
+  return select;
+}
+
+/** A query with some of its columns cast to another type, and these with the type that they have. */
+export async function castColumns(
+  query: string,
+  castTo: (type: string) => string | false,
+  session: Session,
+): Promise<{ select: string; cast: (readonly [name: string, type: string])[] }> {
   const columns = await session.rows(`describe ${query}`);
-  const wide = columns.filter((row) => /^U?HUGEINT$/.test(String(row["column_type"])));
-  const names = wide.map((row) => identifier(String(row["column_name"])));
-  const casts = names.map((name) => `cast(${name} as decimal(38, 0)) as ${name}`);
-  return casts.length === 0 ? query : `select * replace (${casts.join(", ")}) from (${query})`;
+  const all = columns.map((row) => [String(row["column_name"]), String(row["column_type"])] as const);
+  const cast = all.filter(([, type]) => castTo(type) !== false);
+  const to = cast.map(([name, type]) => [name, `${castTo(type)}`] as const);
+  return { select: cast.length === 0 ? query : `select ${starOf(to)} from (${query})`, cast };
+}
+
+/** All columns, some of them cast. */
+export function starOf(casts: readonly (readonly [name: string, type: string])[]): string {
+  const replaced = casts.map(([name, type]) => `cast(${identifier(name)} as ${type}) as ${identifier(name)}`);
+  return replaced.length === 0 ? "*" : `* replace (${replaced.join(", ")})`;
 }

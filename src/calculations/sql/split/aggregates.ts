@@ -14,20 +14,11 @@ import {
 } from "./syntax.ts";
 
 /** Aggregates whose answer depends on the order of the values: after the order that is asked, that of the rows counts. */
-const ordered = new Set([
-  "list",
-  "array_agg",
-  "string_agg",
-  "group_concat",
-  "listagg",
-  "first",
-  "last",
-  "arbitrary",
-  "first_value",
-  "last_value",
-  "any_value",
-  "mode",
-]);
+const ordered = new Set(
+  "list array_agg string_agg group_concat listagg first last arbitrary first_value last_value any_value mode".split(
+    " ",
+  ),
+);
 
 export const isAggregate = (tree: Tree, functions: Functions): boolean =>
   tree["class"] === "FUNCTION" && functions.aggregates.has(textOf(tree["function_name"]).toLowerCase());
@@ -52,16 +43,8 @@ export async function stepsOf(tree: Tree): Promise<Steps> {
 }
 
 const usualArguments = new Map(
-  ["arg_min", "argmin", "min_by", "arg_max", "argmax", "max_by", "arg_min_null", "arg_max_null"]
-    .concat([
-      "approx_quantile",
-      "regr_count",
-      "covar_pop",
-      "covar_samp",
-      "corr",
-      "regr_slope",
-      "regr_intercept",
-    ])
+  "arg_min argmin min_by arg_max argmax max_by arg_min_null arg_max_null approx_quantile regr_count covar_pop covar_samp corr regr_slope regr_intercept"
+    .split(" ")
     .map((name) => [name, 2]),
 );
 

@@ -1,11 +1,13 @@
 import { approximateCount, approximateQuantile, histogram } from "./sketches.ts";
 import type { Call, Rule, State, Steps } from "./steps.ts";
 
+/** A rule with one state, from which `finish` makes the answer. */
+const one =
+  (state: (call: Call) => State, finish: (state: string) => string = (state) => state): Rule =>
+  (call) => ({ states: [state(call)], finish: ([merged]) => finish(`${merged}`) });
+
 /** Aggregates whose state is their value, merged by themselves. */
-const itself: Rule = ({ name, args, filter }) => ({
-  states: [{ map: `${name}(${args.join(", ")}) ${filter}`, reduce: (column) => `${name}(${column})` }],
-  finish: ([state]) => `${state}`,
-});
+const itself = one(({ name, args, filter }) => summed(name, args.join(", "), filter));
 
 /** Counts are BIGINT; a sum of them would be HUGEINT. */
 const count = (args: readonly string[], filter: string): State => ({
@@ -26,30 +28,24 @@ const average =
   });
 
 /** The first or last value with the number of rows, since a chunk without a row has no value and NULL is one. */
-const edge =
-  (name: "first" | "last"): Rule =>
-  ({ args, filter }) => ({
-    states: [
-      {
-        map: `${name}({v: ${args[0]}}) ${filter}`,
-        reduce: (column) => `${name}(${column}) filter (where ${column} is not null)`,
-      },
-    ],
-    finish: ([state]) => `${state}.v`,
-  });
+const edge = (name: "first" | "last"): Rule =>
+  one(
+    ({ args: [x], filter }) => ({
+      map: `${name}({v: ${x}}) ${filter}`,
+      reduce: (column) => `${name}(${column}) filter (where ${column} is not null)`,
+    }),
+    (state) => `${state}.v`,
+  );
 
 /** The argument at the least or greatest value; of equal values the first. */
-const extreme =
-  (name: "arg_min" | "arg_max", takesNull: boolean): Rule =>
-  ({ args: [x, by], filter }) => ({
-    states: [
-      {
-        map: `${name}({v: ${x}, m: ${by}}, ${by}) filter (where ${notNull(takesNull ? [] : [`${x}`], filter)})`,
-        reduce: (column) => `${name}(${column}, ${column}.m)`,
-      },
-    ],
-    finish: ([state]) => `${state}.v`,
-  });
+const extreme = (name: "arg_min" | "arg_max", takesNull: boolean): Rule =>
+  one(
+    ({ args: [x, by], filter }) => ({
+      map: `${name}({v: ${x}, m: ${by}}, ${by}) filter (where ${notNull(takesNull ? [] : [`${x}`], filter)})`,
+      reduce: (column) => `${name}(${column}, ${column}.m)`,
+    }),
+    (state) => `${state}.v`,
+  );
 
 /** `count(distinct x)`: the values themselves, each once. */
 export const distinctCount = (x: string, filter: string): Steps => ({
@@ -76,99 +72,101 @@ const moments = (map: string, extra: string): State => ({
     `x: a.x + (b.x - a.x) * (b.n / (a.n + b.n)), xx: a.xx + b.xx + (b.x - a.x) ** 2 * (a.n * b.n / (a.n + b.n))${extra}})`,
 });
 
-const spread =
-  (answer: (xx: string, n: string) => string): Rule =>
-  ({ args: [x], filter }) => ({
-    states: [
+const spread = (answer: (xx: string, n: string) => string): Rule =>
+  one(
+    ({ args: [x], filter }) =>
       moments(
         `{n: count(${x}) ${filter}::double, x: avg(${x}) ${filter}::double, ` +
           `xx: (var_pop(${x}) ${filter} * count(${x}) ${filter})::double}`,
         "",
       ),
-    ],
-    finish: ([state]) => answer(`${state}.xx`, `${state}.n`),
-  });
+    (state) => answer(`${state}.xx`, `${state}.n`),
+  );
 
 const sample = (xx: string, n: string): string => `case when ${n} > 1 then ${xx} / (${n} - 1) end`;
 
-const pairs =
-  (answer: (state: string) => string): Rule =>
-  ({ args: [y, x], filter }) => ({
-    states: [
+const pairs = (answer: (state: string) => string): Rule =>
+  one(
+    ({ args: [y, x], filter }) =>
       moments(
         `{n: regr_count(${y}, ${x}) ${filter}::double, x: regr_avgx(${y}, ${x}) ${filter}, xx: regr_sxx(${y}, ${x}) ${filter}, ` +
           `y: regr_avgy(${y}, ${x}) ${filter}, yy: regr_syy(${y}, ${x}) ${filter}, xy: regr_sxy(${y}, ${x}) ${filter}}`,
         `, y: a.y + (b.y - a.y) * (b.n / (a.n + b.n)), yy: a.yy + b.yy + (b.y - a.y) ** 2 * (a.n * b.n / (a.n + b.n)), ` +
           `xy: a.xy + b.xy + (b.x - a.x) * (b.y - a.y) * (a.n * b.n / (a.n + b.n))`,
       ),
-    ],
-    finish: ([state]) => answer(`${state}`),
-  });
+    answer,
+  );
+
+const named = (names: string, rule: Rule): readonly (readonly [string, Rule])[] =>
+  names.split(" ").map((name) => [name, rule]);
 
 /** The rules of aggregates that have a small state, by name. */
-export const rules = new Map<string, Rule>([
-  ...["min", "max", "sum", "any_value", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"].map(
-    (name) => [name, itself] as const,
+export const rules: ReadonlyMap<string, Rule> = new Map([
+  ...named("min max sum any_value bool_and bool_or bit_and bit_or bit_xor", itself),
+  ...named("product fsum kahan_sum sumkahan", itself),
+  ...named(
+    "count count_star",
+    one(({ args, filter }) => count(args, filter)),
   ),
-  ...["product", "fsum", "kahan_sum", "sumkahan"].map((name) => [name, itself] as const),
-  ...["count", "count_star"].map(
-    (name) =>
-      [
-        name,
-        ({ args, filter }: Call) => ({
-          states: [count(args, filter)],
-          finish: ([n]: readonly string[]) => `${n}`,
-        }),
-      ] as const,
-  ),
-  [
+  ...named(
     "regr_count",
-    ({ args, filter }) => ({
-      states: [
-        {
-          map: `regr_count(${args.join(", ")}) ${filter}`,
-          reduce: (column) => `coalesce(sum(${column}), 0)::uinteger`,
-        },
-      ],
-      finish: ([n]) => `${n}`,
-    }),
-  ],
-  ...["count_if", "countif"].map(
-    (name) =>
-      [
-        name,
-        ({ args, filter }: Call) => ({
-          states: [
-            {
-              map: `${name}(${args[0]}) ${filter}`,
-              reduce: (column: string) => `sum(${column})`,
-            },
-          ],
-          finish: ([n]: readonly string[]) => `${n}`,
-        }),
-      ] as const,
+    one(({ args, filter }) => ({
+      map: `regr_count(${args.join(", ")}) ${filter}`,
+      reduce: (column) => `coalesce(sum(${column}), 0)::uinteger`,
+    })),
   ),
-  ...["avg", "mean"].map((name) => [name, average("sum")] as const),
-  ["favg", average("fsum")],
-  ...["first", "first_value", "arbitrary"].map((name) => [name, edge("first")] as const),
-  ...["last", "last_value"].map((name) => [name, edge("last")] as const),
-  ...["arg_min", "argmin", "min_by"].map((name) => [name, extreme("arg_min", false)] as const),
-  ...["arg_max", "argmax", "max_by"].map((name) => [name, extreme("arg_max", false)] as const),
-  ["arg_min_null", extreme("arg_min", true)],
-  ["arg_max_null", extreme("arg_max", true)],
-  ["var_pop", spread((xx, n) => `${xx} / ${n}`)],
-  ["stddev_pop", spread((xx, n) => `sqrt(${xx} / ${n})`)],
-  ...["var_samp", "variance"].map((name) => [name, spread(sample)] as const),
-  ...["stddev_samp", "stddev"].map((name) => [name, spread((xx, n) => `sqrt(${sample(xx, n)})`)] as const),
-  ["covar_pop", pairs((s) => `${s}.xy / ${s}.n`)],
-  ["covar_samp", pairs((s) => sample(`${s}.xy`, `${s}.n`))],
-  ["corr", pairs((s) => `${s}.xy / sqrt(${s}.xx * ${s}.yy)`)],
-  ["regr_slope", pairs((s) => `${s}.xy / ${s}.xx`)],
-  ["regr_intercept", pairs((s) => `${s}.y - ${s}.xy / nullif(${s}.xx, 0) * ${s}.x`)],
-  [
+  ...named(
+    "count_if countif",
+    one(({ name, args, filter }) => ({
+      map: `${name}(${args[0]}) ${filter}`,
+      reduce: (column) => `sum(${column})`,
+    })),
+  ),
+  ...named("avg mean", average("sum")),
+  ...named("favg", average("fsum")),
+  ...named("first first_value arbitrary", edge("first")),
+  ...named("last last_value", edge("last")),
+  ...named("arg_min argmin min_by", extreme("arg_min", false)),
+  ...named("arg_max argmax max_by", extreme("arg_max", false)),
+  ...named("arg_min_null", extreme("arg_min", true)),
+  ...named("arg_max_null", extreme("arg_max", true)),
+  ...named(
+    "var_pop",
+    spread((xx, n) => `${xx} / ${n}`),
+  ),
+  ...named(
+    "stddev_pop",
+    spread((xx, n) => `sqrt(${xx} / ${n})`),
+  ),
+  ...named("var_samp variance", spread(sample)),
+  ...named(
+    "stddev_samp stddev",
+    spread((xx, n) => `sqrt(${sample(xx, n)})`),
+  ),
+  ...named(
+    "covar_pop",
+    pairs((s) => `${s}.xy / ${s}.n`),
+  ),
+  ...named(
+    "covar_samp",
+    pairs((s) => sample(`${s}.xy`, `${s}.n`)),
+  ),
+  ...named(
+    "corr",
+    pairs((s) => `${s}.xy / sqrt(${s}.xx * ${s}.yy)`),
+  ),
+  ...named(
+    "regr_slope",
+    pairs((s) => `${s}.xy / ${s}.xx`),
+  ),
+  ...named(
+    "regr_intercept",
+    pairs((s) => `${s}.y - ${s}.xy / nullif(${s}.xx, 0) * ${s}.x`),
+  ),
+  ...named(
     "histogram",
-    ({ args, filter }) => ({ states: [histogram(`${args[0]}`, filter)], finish: ([n]) => `${n}` }),
-  ],
-  ["approx_quantile", ({ args, filter }) => approximateQuantile(args, filter)],
-  ["approx_count_distinct", ({ args, filter }) => approximateCount(args, filter)],
+    one(({ args, filter }) => histogram(`${args[0]}`, filter)),
+  ),
+  ...named("approx_quantile", ({ args, filter }) => approximateQuantile(args, filter)),
+  ...named("approx_count_distinct", ({ args, filter }) => approximateCount(args, filter)),
 ]);

@@ -178,13 +178,17 @@ test("names of a query that the steps use themselves change nothing", async () =
     expect((await foldedAnswer(query, world)).rows).toEqual(await wholeAnswer(query, world));
 });
 
-test("a copy of parameters, as each task has one, is not split again, and other ones are", () => {
+test("a run splits its query once for each set of columns, and again where that failed", async () => {
   const given = parseParams(sql, {
     source: "data/",
     query: "select k, sum(x) from data group by k",
   }) as SqlParams;
-  const known = statementsOf(given, ["k", "x"]);
-  expect(statementsOf(structuredClone(given), ["k", "x"])).toBe(known);
-  expect(statementsOf(given, ["k"])).not.toBe(known);
-  expect(statementsOf({ ...given, query: "select count(*) from data" }, ["k", "x"])).not.toBe(known);
+  const statements = statementsOf(given);
+  expect(statements(["k", "x"])).toBe(statements(["k", "x"]));
+  expect(statements(["k"])).not.toBe(statements(["k", "x"]));
+  const failing = statementsOf({ ...given, query: "select k" });
+  const failed = failing([]);
+  await expect(failed).rejects.toMatchObject({ code: "bad-query" });
+  expect(failing([])).not.toBe(failed);
+  await expect(failing([])).rejects.toMatchObject({ code: "bad-query" });
 });
