@@ -5,7 +5,7 @@ import { readStatement, splitQuery } from "./split/splitQuery.ts";
 import { refused } from "./split/syntax.ts";
 
 /** The statements of a run, and what the first reads of `data`. */
-export interface Statements {
+interface Statements {
   readonly map: string;
   readonly reduce: string;
   readonly finish: string;
