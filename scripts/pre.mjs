@@ -15,15 +15,12 @@ if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lockfile).m
 
 /** npm says nothing before it has ended, so the folders that are there are counted. */
 async function install() {
-  const isForHere = ({ os = [], cpu = [] }) =>
-    [process.platform, process.arch].every(
-      (one, at) => [os, cpu][at].length === 0 || [os, cpu][at].includes(one),
-    );
+  // Optional ones are for some systems only.
   const packages = Object.entries(JSON.parse(readFileSync(lockfile, "utf8")).packages).flatMap(
-    ([folder, one]) => (folder !== "" && isForHere(one) ? [join(root, folder, "package.json")] : []),
+    ([folder, { optional }]) => (folder === "" || optional ? [] : [join(root, folder, "package.json")]),
   );
   const [onTerminal, startedMs] = [process.stdout.isTTY === true, Date.now()];
-  console.log(`Installing ${packages.length} packages, once …`);
+  console.log("Installing the packages, once …");
   const tell = () => {
     const there = packages.filter((one) => existsSync(one)).length;
     const line = `  ${there} of ${packages.length} after ${Math.round((Date.now() - startedMs) / 1000)} s`;

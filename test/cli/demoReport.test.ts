@@ -1,73 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { noCalls } from "../../src/engine/model/calls.ts";
-import { systemClock } from "../../src/engine/storage/system.ts";
-import {
-  chooseValue,
-  demoValues,
-  measureSpeeds,
-  overhead,
-  publishedCounts,
-} from "../../src/tools/cli/demo/calibrate.ts";
+import { publishedCounts, valueFor } from "../../src/tools/cli/demo/published.ts";
 import { type DemoReport, reportLines } from "../../src/tools/cli/demo/report.ts";
-import { cpuSecondsIn } from "../support/cpuTime.ts";
 
-describe("the calibration", () => {
-  const flat = (msPerBillion: number) => [{ to: 1e10, msPerNumber: msPerBillion / 1e9 }];
-
+describe("the value of a demo", () => {
   it.each([
-    [150, 2, 2e11],
-    [150, 1, 1e11],
-    [600, 2, 5e10],
-    [50, 16, 1e12],
-    [20_000, 1, 1e9],
-  ])("at %d ms a billion on %d threads picks %d", (ms, threads, to) => {
-    expect(chooseValue(flat(ms), threads).to).toBe(to);
-  });
-
-  it("the chosen run takes about 20 to 40 s unless the machine is very slow or very fast", () => {
-    for (let ms = 80; ms < 1_000; ms *= 1.07) {
-      for (const threads of [1, 2, 4]) {
-        const { seconds } = chooseValue(flat(ms), threads);
-        if (ms / threads < 35) continue;
-        expect(seconds).toBeGreaterThan(19);
-        expect(seconds).toBeLessThan(41);
-      }
-    }
-  });
-
-  it("a disturbed measurement does not lead to a much too short run", () => {
-    const speeds = [
-      { to: 1e10, msPerNumber: 1e-7 },
-      { to: 1e12, msPerNumber: 1e-6 },
-    ];
-    const { to, seconds } = chooseValue(speeds, 2);
-    expect(to).toBe(5e10);
-    expect(seconds).toBeGreaterThan(15);
-  });
-
-  it("a number of a larger value costs more", () => {
-    const speeds = [
-      { to: 1e10, msPerNumber: 1e-7 },
-      { to: 1e12, msPerNumber: 3e-7 },
-    ];
-    const { to, seconds } = chooseValue(speeds, 1);
-    const cost = 1e-7 + (Math.log10(to / 1e10) / 2) * 2e-7;
-    expect(seconds).toBeCloseTo((to * cost * overhead) / 1_000);
-  });
-
-  it("the measurement of the kernel takes some two seconds of computing", async () => {
-    let speeds: Awaited<ReturnType<typeof measureSpeeds>> = [];
-    const seconds = await cpuSecondsIn(async () => {
-      speeds = await measureSpeeds(systemClock, AbortSignal.timeout(60_000));
-    });
-    expect(seconds).toBeLessThan(4);
-    expect(speeds.map(({ to }) => to)).toEqual([1e10, 1e12]);
-    for (const { msPerNumber } of speeds) expect(msPerNumber).toBeGreaterThan(0);
-  });
-
-  it("only values with a published count are chosen", () => {
-    expect(demoValues.every((to) => publishedCounts.has(to))).toBe(true);
-    expect(publishedCounts.get(1e12)).toBe(37_607_912_018);
+    [1, 5e10],
+    [2, 1e11],
+    [4, 2e11],
+    [16, 5e11],
+    [64, 1e12],
+  ])("for %d cores is %d, whose count is published", (cores, to) => {
+    expect(valueFor(cores)).toBe(to);
+    expect(publishedCounts.has(to)).toBe(true);
   });
 });
 

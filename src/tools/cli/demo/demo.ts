@@ -20,9 +20,9 @@ import { count, countOf, duration, stateText } from "../render/text.ts";
 import { type ServedUi, serveUi } from "../ui/serveUi.ts";
 import { portsOf } from "../ui/ui.ts";
 import { watchRun } from "../watchRun.ts";
-import { chooseValue, measureSpeeds } from "./calibrate.ts";
 import { instanceTrack } from "./instanceTrack.ts";
 import { killAndRestart, noKillYet, type Tell } from "./kill.ts";
+import { valueFor } from "./published.ts";
 import { type DemoReport, demoReport, reportLines, saveDemoResult } from "./report.ts";
 
 /** So many fit on a screen of 24 lines. */
@@ -37,7 +37,7 @@ export function addDemo(program: Command, session: Session): void {
   program
     .command("demo")
     .description("count primes with instances on this machine, and kill the leader halfway")
-    .option("--to <n>", "count up to this number, instead of one that takes about half a minute", wholeOption)
+    .option("--to <n>", "count up to this number, instead of one that suits the number of cores", wholeOption)
     .option("--instances <n>", "number of instances", wholeOption, 3)
     .option("--no-kill", "do not kill the leader")
     .option("--out <file>", "file for the result, with its manifest beside it", "leasefold-demo/result.json")
@@ -142,8 +142,8 @@ const screenOf = (session: Session) =>
 async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
   const { session, options, client, tracks, address, notes, tell, embedded } = stage;
   const { clock, signal } = session.cli;
-  const to = options.to ?? (await chooseTo(stage));
-  if (to === undefined || signal.aborted) return undefined;
+  const to = options.to ?? valueFor(cores);
+  if (signal.aborted) return undefined;
   const { run } = await submit(client, { calculation: "primes", params: { to } });
   const broken = embedded.broken.then((why) => {
     throw new StorageError("refused", "", undefined, why);
@@ -187,15 +187,4 @@ async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
   const totalS = (clock.monotonicMs() - stage.startedMs) / 1_000;
   const times = { startUpS: embedded.startMs / 1_000, totalS };
   return demoReport({ to, file: options.out, ...saved }, times, { view, kill });
-}
-
-/** A value that keeps this machine busy for about half a minute; undefined after Ctrl-C. */
-async function chooseTo({ session, options, tell }: Stage): Promise<number | undefined> {
-  const { clock, signal } = session.cli;
-  const threads = options.instances * threadsPerInstance(cores, options.instances);
-  const speeds = await measureSpeeds(clock, signal);
-  if (signal.aborted) return undefined;
-  const { to, seconds } = chooseValue(speeds, Math.min(cores, threads));
-  tell(`${count(to)} should take about ${duration(seconds)} here`);
-  return to;
 }

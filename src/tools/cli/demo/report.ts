@@ -10,8 +10,8 @@ import type { Cli } from "../cli.ts";
 import { classesText, factLines, ledBy } from "../render/runDetails.ts";
 import { count, dollars, duration, paint, type Screen } from "../render/text.ts";
 import { saveBytes, saveResult } from "../saveBytes.ts";
-import { publishedCounts } from "./calibrate.ts";
 import type { KillState } from "./kill.ts";
+import { publishedCounts } from "./published.ts";
 
 /** The demo's result and figures, as `--json` prints them. */
 export type DemoReport = ReturnType<typeof demoReport>;
