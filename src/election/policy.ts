@@ -1,4 +1,4 @@
-import { isHeld, type Poll, whoLed } from "./record/leaderView.ts";
+import { isHeld, type Poll } from "./record/leaderView.ts";
 import { type CameBy, type LeaderRecord, lastTermsMax } from "./record/record.ts";
 import { ageResolutionMs, type ElectionSettings } from "./settings.ts";
 
@@ -40,7 +40,7 @@ export function decideAfterPoll(poll: Poll, wait: WaitState, settings: ElectionS
 
 /**
  * Early takeover. The threshold is the one the leader published with its term, never the challenger's own,
- * because the leader counts its stop-work deadline by it. A record that is only `looking` is never broken.
+ * because the leader counts its stop-work deadline by it. A lease without a leading record is never broken.
  *
  * Storage's times are whole seconds, so an age by them must exceed the leader's deadline by their resolution. What the
  * challenger saw itself is exact: a record that stayed the same for as long as the deadline was last sent before it.
@@ -60,23 +60,22 @@ function mayBreak(
 function cameByOf(poll: Poll, record: LeaderRecord | undefined, settings: ElectionSettings): CameBy {
   if (poll.leaseState === "expired") return "expired";
   if (poll.leaseState === "broken") return "broken";
-  const byLeader = record?.state === "ended" && record.term > 0 && record.led === undefined;
-  const justEnded = byLeader && poll.ageMs <= settings.leaseDurationS * 1_000;
+  const justEnded = record?.state === "ended" && poll.ageMs <= settings.leaseDurationS * 1_000;
   return justEnded && endedAsPlanned(record) ? "handed-over" : "free";
 }
 
-/** Its leader had time to write what it knew. Records of older versions do not say, and they were relied on. */
+/** Its leader had time to write what it knew. */
 const endedAsPlanned = ({ ending }: LeaderRecord): boolean =>
-  ending === undefined || ending === "done" || ending === "budget" || ending === "stopping";
+  ending === "done" || ending === "budget" || ending === "stopping";
 
-/** A read after a write whose reply is unknown: `mine` by the write's own mark, `unwritten` by the old ETag. */
+/** A read after a claim whose reply is unknown: `mine` by the claim's own termid, `unwritten` by the old ETag. */
 export function decideAfterReadBack(
   seen: Poll | undefined,
   ifMatch: string,
-  isMine: (record: LeaderRecord) => boolean,
+  termid: string,
 ): "mine" | "unwritten" | "lost" {
   if (seen === undefined) return "lost";
-  if (seen.decoded.kind === "record" && isMine(seen.decoded.record)) return "mine";
+  if (seen.decoded.kind === "record" && seen.decoded.record.termid === termid) return "mine";
   return seen.etag === ifMatch ? "unwritten" : "lost";
 }
 
@@ -100,46 +99,36 @@ export function decideBudget(
 export const nextRenewalMs = (renewed: boolean, tookMs: number, settings: ElectionSettings): number =>
   renewed ? Math.max(0, settings.renewEveryMs - tookMs) : settings.renewAgainMs;
 
-/** The first record under a fresh lease: the last term and who led it stay as they were, the beat is fresh. */
-export const lookingRecord = (
+/**
+ * The record of a new term. `last` was last written at `writtenMs`, by storage's clock, as `sinceMs` is. `aboveTerm`: a term
+ * that state elsewhere has seen, where the record was lost or rolled back.
+ */
+export function leadingRecord(
   last: LeaderRecord | undefined,
   { holder, region, about }: Pick<LeaderRecord, "holder" | "region" | "about">,
-  by: { readonly cameBy: CameBy; readonly atMs: number; readonly ageMs: number; readonly beat: string },
-): LeaderRecord => ({
-  term: last?.term ?? 0,
-  termid: last?.termid ?? "",
-  state: "looking",
-  holder,
-  region,
-  sinceMs: by.atMs,
-  beat: by.beat,
-  breakAfterMs: 0,
-  cameBy: by.cameBy,
-  notes: {},
-  about,
-  lastTerms: last?.lastTerms ?? [],
-  led: last && whoLed(last, by.atMs - by.ageMs),
-});
-
-/** `aboveTerm`: a term that state elsewhere has seen, where the record was lost or rolled back. */
-export function leadingRecord(
-  looking: LeaderRecord,
-  claim: { readonly termid: string; readonly beat: string; readonly aboveTerm: number },
+  claim: Pick<LeaderRecord, "termid" | "beat" | "cameBy" | "sinceMs"> & {
+    readonly writtenMs: number;
+    readonly aboveTerm: number;
+  },
   settings: ElectionSettings,
 ): LeaderRecord {
-  const term = Math.max(looking.term, claim.aboveTerm) + 1;
-  const { holder, sinceMs, cameBy, led } = looking;
-  const before = looking.lastTerms.map((one) =>
-    one.termid === looking.termid && led?.untilMs !== undefined ? { ...one, untilMs: led.untilMs } : one,
+  const { termid, beat, cameBy, sinceMs } = claim;
+  const term = Math.max(last?.term ?? 0, claim.aboveTerm) + 1;
+  const before = (last?.lastTerms ?? []).map((one) =>
+    one.termid === last?.termid ? { ...one, untilMs: claim.writtenMs } : one,
   );
   return {
-    ...looking,
     term,
-    termid: claim.termid,
+    termid,
     state: "leading",
-    beat: claim.beat,
+    holder,
+    region,
+    sinceMs,
+    beat,
     breakAfterMs: settings.breakAfterMs,
-    lastTerms: [...before, { term, termid: claim.termid, holder, sinceMs, cameBy }].slice(-lastTermsMax),
-    led: undefined,
+    cameBy,
+    notes: {},
+    about,
+    lastTerms: [...before, { term, termid, holder, sinceMs, cameBy }].slice(-lastTermsMax),
   };
 }

@@ -1,13 +1,13 @@
 import { ConfigError } from "../engine/model/errors.ts";
 import { acquireWhenFree, pollSchedule } from "./acquire/acquireWhenFree.ts";
 import { type Claim, claimTerm } from "./acquire/claimTerm.ts";
-import { handOver, leadTerm, releaseLease } from "./hold/leadTerm.ts";
+import { type ClaimedTerm, claimedTerm, releaseLease } from "./hold/leadTerm.ts";
 import { LeaseHold } from "./hold/leaseHold.ts";
-import { type RaceOutcome, type RacePorts, type RaceRequest, raceContext } from "./raceContext.ts";
+import { type NotLed, type RacePorts, type RaceRequest, raceContext } from "./raceContext.ts";
 import type { ElectionSettings } from "./settings.ts";
 
 /**
- * One race for one lease: poll, acquire, claim a term, run the task while leading, hand over.
+ * One race for one lease: poll, acquire, claim a term. Whoever gets the term leads it; its `lead` hands over at the end.
  *
  * Not promised: that there is only one leader at any moment. A lease ends while its holder may be paused or cut off,
  * and no check made here can outrun a write already on its way. With natural expiry the task's signal fires before
@@ -22,37 +22,18 @@ export async function race(
   ports: RacePorts,
   settings: ElectionSettings,
   request: RaceRequest,
-): Promise<RaceOutcome> {
+): Promise<ClaimedTerm | NotLed> {
   if (request.holder.length < 1 || request.holder.length > 128 || (request.region?.length ?? 0) > 64) {
     throw new ConfigError("election-holder", "A holder has 1 to 128 characters, a region at most 64.");
   }
   const context = raceContext(ports, settings, request);
   const schedule = pollSchedule(context);
   for (;;) {
-    // 1. Poll until the lease is free or may be broken. 2. Acquire it.
     const acquired = await acquireWhenFree(context, schedule);
     if (acquired.kind === "over") return acquired.outcome;
     const hold = new LeaseHold(context, acquired);
-
-    // 3. Claim a term, if there is anything to lead.
     const claim = await claimTerm(context, hold).catch(unknownFailure);
-    if (claim.kind === "claimed") {
-      // 4. Lead until the task ends or has to end. 5. Hand over.
-      const { term, termid } = claim.record;
-      const led = await leadTerm(context, hold, claim.record);
-      const handedOver = await handOver(context, hold, led);
-      const { cause, drained } = led;
-      const error = led.error();
-      return {
-        kind: "led",
-        term,
-        termid,
-        cause,
-        drained,
-        handedOver,
-        ...(error === undefined ? {} : { error }),
-      };
-    }
+    if (claim.kind === "claimed") return claimedTerm(context, hold, claim.record);
     await releaseLease(context, hold, hold.endCause ?? "done");
     if (!claim.raced || schedule.remainingMs() <= 0) return claim.outcome;
     await schedule.pause();

@@ -2,7 +2,6 @@ import { ConfigError, CorruptDataError, NewerVersionError, StorageError } from "
 import type { Clock, LeaseStore, Random } from "../engine/storage/ports.ts";
 import { cappedCall, type Reply } from "./cappedCall.ts";
 import type { ElectionEventDetail, OnElectionEvent } from "./events.ts";
-import type { Leadership } from "./hold/leadership.ts";
 import { classifyFailure, storageCodeOf } from "./leaseFailure.ts";
 import { decideBudget } from "./policy.ts";
 import type { CurrentLeader } from "./record/leaderView.ts";
@@ -31,16 +30,14 @@ export interface RaceRequest {
   readonly startedBy?: "tick" | "wake";
   /** Claim a term above this one too, where state elsewhere has seen it. Default 0. */
   readonly aboveTerm?: number;
-  /** Asked once under the lease. No: the lease is released and no term is used up. */
+  /** Asked before a free lease is acquired, or a silent leader's is broken. No: nothing is written at all. */
   worthLeading(seen: {
     /** The last leader's record; `undefined` where nobody has led yet. */
     readonly last: LeaderRecord | undefined;
-    /** Storage's times of the poll and of the last write of the record before it. */
+    /** Storage's times of the poll and of the last write of the record. */
     readonly poll: { readonly atMs: number; readonly writtenMs: number };
     readonly signal: AbortSignal;
   }): Promise<boolean>;
-  /** The task. It ends by itself, or soon after `leadership.signal` fired. */
-  lead(leadership: Leadership): Promise<void>;
   /** The process is to stop (SIGTERM, the host's shutdown hooks): drain and release. */
   readonly stopping?: AbortSignal | undefined;
   /** Asked at each pause between two polls: its signal ends the pause, such as for a wake. It fires at `stopping` too. */
@@ -66,7 +63,7 @@ export type RaceOutcome =
       readonly drained: boolean;
       /** The release was confirmed: a successor can lead right now. */
       readonly handedOver: boolean;
-      /** What the task threw, or storage's last error. */
+      /** Why the task has not recorded all that it did: mostly what it threw, or storage's last error. */
       readonly error?: unknown;
     }
   /** Another leads, or acquired the lease first. */
@@ -85,6 +82,8 @@ export type RaceOutcome =
       readonly error: unknown;
     };
 
+export type Led = RaceOutcome & { readonly kind: "led" };
+export type NotLed = Exclude<RaceOutcome, Led>;
 export type Refused = RaceOutcome & { readonly kind: "refused" };
 
 /** What it takes to poll and acquire a lease, with or without a term: a race has it, and so has a named lease. */

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
-import { race } from "../../src/election/race.ts";
 import type { RaceOutcome } from "../../src/election/raceContext.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
 import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { type ContenderProcess, startContender } from "../support/contenderProcess.ts";
 import { type Exchange, type FaultProxy, type ProxyFault, startFaultProxy } from "../support/faultProxy.ts";
+import { raceAndLead } from "../support/raceAndLead.ts";
 import { acceptedWrites, termsThatWrote } from "../support/stateAudit.ts";
 import { seededRandom } from "../support/virtualClock.ts";
 
@@ -48,7 +48,7 @@ async function contend(
   const stopping = new AbortController();
   const { promise: leading, resolve } = Promise.withResolvers<Leadership>();
   const on = (event: ElectionEvent): void => void events.push(event);
-  const outcome = race({ lease, clock, random, on }, electionSettings(more.settings), {
+  const outcome = raceAndLead({ lease, clock, random, on }, electionSettings(more.settings), {
     holder: "one",
     startedAtMonotonicMs: clock.monotonicMs(),
     worthLeading: async () => true,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { race } from "../../src/election/race.ts";
 import { encodeRecord } from "../../src/election/record/record.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { leader } from "../../src/engine/client/leader.ts";
 import { peekQueue, queues } from "../../src/engine/client/queues.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
+import { raceAndLead } from "../support/raceAndLead.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
 describe("the queues", () => {
@@ -88,7 +88,7 @@ describe("the leader", () => {
       const lease = storage.lease(names.coordination, leaderBlob);
       const request = { holder, region: `of ${holder}`, startedAtMonotonicMs: clock.monotonicMs() };
       return world.finish(
-        race({ lease, clock, random: world.random }, electionSettings(), {
+        raceAndLead({ lease, clock, random: world.random }, electionSettings(), {
           ...request,
           worthLeading: async () => worthLeading,
           lead: async () => {},
@@ -116,7 +116,7 @@ describe("the leader", () => {
       const request = { holder, startedAtMonotonicMs: clock.monotonicMs(), worthLeading: async () => true };
       const work = () => clock.sleep(forMs);
       return world.finish(
-        race({ lease, clock, random: world.random }, electionSettings(), { ...request, lead: work }),
+        raceAndLead({ lease, clock, random: world.random }, electionSettings(), { ...request, lead: work }),
       );
     };
     await lead("node-1", 5_000);

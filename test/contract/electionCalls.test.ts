@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { lead } from "../../src/election/api/lead.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
-import { race } from "../../src/election/race.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { noCalls } from "../../src/engine/model/calls.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
 import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
+import { raceAndLead } from "../support/raceAndLead.ts";
 
 /** What contending costs while somebody leads, counted below the SDK on a real emulator. */
 let azurite: Azurite;
@@ -53,7 +53,7 @@ it("a follower's contention while a leader beats is one HEAD each time: no 409 a
   ) as unknown as typeof lease;
   const events: ElectionEvent[] = [];
   const contend = (watching: boolean, stopping: AbortSignal) =>
-    race(
+    raceAndLead(
       { lease: counted, clock, random, on: (event) => void events.push(event) },
       electionSettings({ watching, breakAfterMs: 4_000 }),
       {

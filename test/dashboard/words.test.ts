@@ -174,9 +174,9 @@ test("a state is a shape, a tone and words, also one of a newer version", () => 
 
 test("terms tell how long each led and how long nobody led before it, the newest first", () => {
   const terms = [
-    { term: 1, holder: "a", since: at(0), until: at(10) },
+    { term: 1, holder: "a", since: at(0), until: at(10), cameBy: "free" as const },
     { term: 2, holder: "b", since: at(14), until: at(20), cameBy: "expired" as const },
-    { term: 3, holder: "a", since: at(20.5) },
+    { term: 3, holder: "a", since: at(20.5), cameBy: "handed-over" as const },
   ];
   const rows = termRows(terms, true, startMs + 30_500);
   expect(rows.map(({ term, led, gap, open }) => [term, led, gap, open])).toEqual([
@@ -184,7 +184,9 @@ test("terms tell how long each led and how long nobody led before it, the newest
     [2, "6 s", "4 s", false],
     [1, "10 s", undefined, false],
   ]);
-  expect(termRows([{ term: 1, holder: "a", since: at(0) }], false, startMs)[0]?.led).toBe("–");
+  expect(termRows([{ term: 1, holder: "a", since: at(0), cameBy: "free" }], false, startMs)[0]?.led).toBe(
+    "–",
+  );
   expect(instancesOf(terms).map(({ name, terms: led }) => [name, led])).toEqual([
     ["a", 2],
     ["b", 1],

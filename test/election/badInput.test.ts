@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { race } from "../../src/election/race.ts";
 import { encodeRecord } from "../../src/election/record/record.ts";
 import {
   type ElectionSettings,
@@ -12,6 +11,7 @@ import { ConfigError, InputError, StorageError } from "../../src/engine/model/er
 import { electionBlob, namedLeaseBlob } from "../../src/engine/model/names.ts";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import type { LeaseStore } from "../../src/engine/storage/ports.ts";
+import { raceAndLead } from "../support/raceAndLead.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 import { blob, container, contenders } from "./contenders.ts";
 import { type Fault, faultyLease, type LeaseOp } from "./faultyLease.ts";
@@ -153,7 +153,7 @@ describe("names", () => {
     const world = virtualWorld();
     const clock = world.clock();
     const lease = memoryStorage({ clock, random: world.random }).lease("Not_A_Container", "leader");
-    const outcome = race({ lease, clock, random: world.random }, electionSettings(), {
+    const outcome = raceAndLead({ lease, clock, random: world.random }, electionSettings(), {
       holder: "node-1",
       startedAtMonotonicMs: 0,
       worthLeading: async () => true,
@@ -170,9 +170,13 @@ describe("a record that is not ours", () => {
   });
   test.each<[string, string, Record<string, string>]>([
     ["of another product", "record-unreadable", { owner: "someone" }],
-    ["with half of our fields", "record-unreadable", { v: "1", term: "3" }],
-    ["with a term beyond all numbers", "record-unreadable", { ...ours, term: "9".repeat(30) }],
-    ["of a later version", "record-newer", { ...ours, v: "2" }],
+    ["with half of our fields", "record-unreadable", { v: "2", record: '{"term":3}' }],
+    [
+      "with a term beyond all numbers",
+      "record-unreadable",
+      { ...ours, record: ours.record.replace('"term":3', `"term":${"9".repeat(30)}`) },
+    ],
+    ["of a later version", "record-newer", { ...ours, v: "3" }],
   ])("%s is refused as %s and left as it is", async (_what, code, metadata) => {
     const arena = contenders({ settings: { watching: true } });
     await arena.storage.blobs.ensureContainer(container);
@@ -233,7 +237,7 @@ describe("a container", () => {
       };
     };
 
-  test.each<LeaseOp>(["view", "ensure", "acquire", "write looking", "write leading"])(
+  test.each<LeaseOp>(["view", "ensure", "acquire", "write leading"])(
     "that forbids %s is a refusal at once, with no lease left behind",
     async (op) => {
       const arena = contenders({ settings: { watching: true }, between: denying(op) });

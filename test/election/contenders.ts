@@ -1,10 +1,12 @@
 import type { ElectionEvent } from "../../src/election/events.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
-import { race } from "../../src/election/race.ts";
 import type { RaceOutcome, RaceRequest } from "../../src/election/raceContext.ts";
+import type { LeaderRecord } from "../../src/election/record/record.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
 import { type MemoryStorage, memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import type { LeaseStore, LeaseView } from "../../src/engine/storage/ports.ts";
+import { type LeadRequest, raceAndLead } from "../support/raceAndLead.ts";
+import { recordIn } from "../support/recordIn.ts";
 import { type VirtualClock, type VirtualWorld, virtualWorld } from "../support/virtualClock.ts";
 
 export const container = "test-coordination";
@@ -18,6 +20,7 @@ export interface Arena {
   readonly leading: Set<Leadership>;
   contender(holder: string): Contender;
   view(): Promise<LeaseView>;
+  record(): Promise<LeaderRecord>;
 }
 
 interface Contender {
@@ -27,9 +30,7 @@ interface Contender {
   readonly log: ElectionEvent[];
   /** Set while this contender's task runs. */
   leadership: Leadership | undefined;
-  race(
-    more?: Partial<Omit<RaceRequest, "lead">> & { readonly work?: RaceRequest["lead"] },
-  ): Promise<RaceOutcome>;
+  race(more?: Partial<RaceRequest> & { readonly work?: LeadRequest["lead"] }): Promise<RaceOutcome>;
 }
 
 export function contenders(
@@ -46,15 +47,17 @@ export function contenders(
   const storage = options.on?.storage ?? memoryStorage({ clock: world.clock(), random: world.random });
   const settings = electionSettings(options.settings);
   const leading = options.on?.leading ?? new Set<Leadership>();
+  const view = async (): Promise<LeaseView> => {
+    const seen = await storage.lease(container, blob).view();
+    if (seen.kind === "missing") throw new Error("The leader blob is missing.");
+    return seen;
+  };
   return {
     world,
     storage,
     leading,
-    async view() {
-      const view = await storage.lease(container, blob).view();
-      if (view.kind === "missing") throw new Error("The leader blob is missing.");
-      return view;
-    },
+    view,
+    record: async () => recordIn((await view()).metadata),
     contender(holder) {
       const clock = world.clock();
       const plain = storage.lease(container, blob);
@@ -71,7 +74,7 @@ export function contenders(
             log.push(event);
             events.push(event.kind);
           };
-          return race({ lease, clock, random: world.random, on }, settings, {
+          return raceAndLead({ lease, clock, random: world.random, on }, settings, {
             holder,
             startedAtMonotonicMs: clock.monotonicMs(),
             worthLeading: async () => true,

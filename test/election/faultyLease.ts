@@ -1,5 +1,6 @@
 import { StorageError } from "../../src/engine/model/errors.ts";
 import type { LeaseStore } from "../../src/engine/storage/ports.ts";
+import { recordIn } from "../support/recordIn.ts";
 
 export type LeaseOp =
   | "ensure"
@@ -8,7 +9,6 @@ export type LeaseOp =
   | "renew"
   | "release"
   | "breakNow"
-  | "write looking"
   | "write leading"
   | "write ended";
 
@@ -52,7 +52,7 @@ export function faultyLease(
     release: (id, options) => through("release", () => lease.release(id, options)),
     breakNow: (options) => through("breakNow", () => lease.breakNow(options)),
     writeRecord: (id, metadata, options) =>
-      through(`write ${metadata["state"]}` as LeaseOp, () => lease.writeRecord(id, metadata, options)),
+      through(`write ${recordIn(metadata).state}`, () => lease.writeRecord(id, metadata, options)),
   };
 }
 

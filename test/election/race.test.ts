@@ -10,10 +10,8 @@ test("a single contender leads in term 1 and releases the lease", async () => {
   );
   expect(outcome).toMatchObject({ kind: "led", term: 1, cause: "done", drained: true, handedOver: true });
   expect(one.events).toEqual(["acquired", "claimed", "renewed", "released"]);
-  expect(await arena.view()).toMatchObject({
-    leaseState: "available",
-    metadata: { state: "ended", term: "1" },
-  });
+  expect((await arena.view()).leaseState).toBe("available");
+  expect(await arena.record()).toMatchObject({ state: "ended", term: 1 });
 });
 
 test.each([2, 3])(
@@ -67,34 +65,43 @@ test("without anything worth leading no term is used up", async () => {
       lastTerm: 0,
     });
   }
-  expect(await arena.view()).toMatchObject({
-    leaseState: "available",
-    metadata: { state: "looking", term: "0" },
-  });
+  expect(await arena.view()).toMatchObject({ leaseState: "available", metadata: {} });
   expect(await arena.world.finish(one.race({ work: async () => {} }))).toMatchObject({
     kind: "led",
     term: 1,
   });
 });
 
-test("whether it is worth leading is asked under the lease, after the record shows life", async () => {
+test("whether it is worth leading is asked before the lease is acquired, and a no writes nothing", async () => {
   const arena = contenders();
   const one = arena.contender("node-1");
   await arena.world.finish(one.race({ work: async () => {} }));
+  const before = await arena.view();
   const seen: unknown[] = [];
-  await arena.world.finish(
+  const calls = arena.storage.meter.counts().other;
+  const outcome = await arena.world.finish(
     one.race({
       worthLeading: async ({ last }) => {
-        const view = await arena.view();
-        seen.push(view.leaseState, view.metadata["state"], last?.term, last?.holder);
+        seen.push(last?.term, last?.holder, last?.state);
         return false;
       },
     }),
   );
-  expect(seen).toEqual(["leased", "looking", 1, "node-1"]);
+  expect([outcome, arena.storage.meter.counts().other - calls]).toEqual([
+    { kind: "nothingToLead", lastTerm: 1 },
+    1,
+  ]);
+  expect(seen).toEqual([1, "node-1", "ended"]);
+  const { etag, leaseState, metadata } = await arena.view();
+  expect({ etag, leaseState, metadata }).toEqual({
+    etag: before.etag,
+    leaseState: "available",
+    metadata: before.metadata,
+  });
+  expect(one.events.filter((kind) => kind === "acquired")).toHaveLength(1);
 });
 
-test("a worthLeading that fails or hangs releases the lease and claims nothing", async () => {
+test("a worthLeading that fails or hangs acquires nothing", async () => {
   const arena = contenders();
   const one = arena.contender("node-1");
   const failed = await arena.world.finish(
@@ -104,7 +111,23 @@ test("a worthLeading that fails or hangs releases the lease and claims nothing",
   const hung = await arena.world.finish(one.race({ worthLeading: () => new Promise(() => {}) }));
   expect(hung).toMatchObject({ kind: "unreachable", step: "worth-leading" });
   expect(arena.world.nowMs()).toBeLessThan(15_000);
-  expect(await arena.view()).toMatchObject({ leaseState: "available", metadata: { term: "0" } });
+  expect(one.events).toEqual([]);
+});
+
+test("a leader whose record is of version 1 keeps its lease to the end, and the next one begins at term 1", async () => {
+  const arena = contenders({ settings: { watching: true } });
+  const lease = arena.storage.lease(container, blob);
+  await lease.ensure();
+  await lease.acquire("11111111-2222-4333-8444-555555555555", 15);
+  const older = { v: "1", term: "57", termid: "t", state: "leading", holder: "YQ", breakafterms: "4000" };
+  await lease.writeRecord("11111111-2222-4333-8444-555555555555", older);
+  const one = arena.contender("node-1");
+  void one.race();
+  await arena.world.advance(14_000);
+  expect((await arena.view()).metadata).toEqual(older);
+  await arena.world.advance(2_000);
+  expect(one.leadership?.term).toBe(1);
+  expect(await currentLeader(lease)).toMatchObject({ leading: true, record: { holder: "node-1", term: 1 } });
 });
 
 test("too little budget is a refusal without any call", async () => {

@@ -11,7 +11,6 @@ import {
   decideAfterReadBack,
   decideBudget,
   leadingRecord,
-  lookingRecord,
   nextRenewalMs,
   type WaitState,
 } from "../../src/election/policy.ts";
@@ -51,7 +50,7 @@ describe("after a poll", () => {
     ["free, never led: acquire", polled("available", "none"), tick, { act: "acquire", cameBy: "free" }],
     [
       "free, just ended: acquire",
-      polled("available", { state: "ended" }, 2_000),
+      polled("available", { state: "ended", ending: "done" }, 2_000),
       tick,
       { cameBy: "handed-over" },
     ],
@@ -68,12 +67,7 @@ describe("after a poll", () => {
     ["held, no record: follow", polled("leased", "none"), tick, { act: "follow" }],
     ["held, beat not moved, woken: poll again", polled("leased"), wake, { act: "pollAgain" }],
     ["held, beat moved, woken: follow", polled("leased", { beat: "x-2" }), wake, { act: "follow" }],
-    [
-      "held by one that only polls, woken: poll again",
-      polled("leased", { beat: "y-1", state: "looking" }),
-      wake,
-      { act: "pollAgain" },
-    ],
+    ["held, no record, woken: poll again", polled("leased", "none"), wake, { act: "pollAgain" }],
     [
       "held, ended, woken: poll again",
       polled("leased", { beat: "x-2", state: "ended" }),
@@ -132,7 +126,7 @@ describe("after a poll", () => {
       { act: "pollAgain" },
     ],
     ["no threshold: never", polled("leased", { breakAfterMs: 0 }, 99_000), tick, { act: "follow" }],
-    ["only looking: never", polled("leased", { state: "looking" }, 99_000), tick, { act: "follow" }],
+    ["no record: never", polled("leased", "none", 99_000), tick, { act: "follow" }],
     ["ended: never", polled("leased", { state: "ended" }, 99_000), tick, { act: "follow" }],
     [
       "written by a newer version: refuse",
@@ -152,7 +146,6 @@ describe("after a poll", () => {
 });
 
 describe("after a write whose reply is unknown", () => {
-  const mine = (one: LeaderRecord) => one.termid === "mine";
   test.each<[string, Poll | undefined, string]>([
     ["my termid is there: mine", polled("leased", { termid: "mine" }), "mine"],
     ["the ETag has not moved: unwritten", polled("leased"), "unwritten"],
@@ -160,7 +153,7 @@ describe("after a write whose reply is unknown", () => {
     ["the same term under another id: lost", { ...polled("leased", { term: 8 }), etag: "f" }, "lost"],
     ["the blob is gone: lost", undefined, "lost"],
   ])("%s", (_name, seen, verdict) => {
-    expect(decideAfterReadBack(seen, "e", mine)).toBe(verdict);
+    expect(decideAfterReadBack(seen, "e", "mine")).toBe(verdict);
   });
 });
 
@@ -215,30 +208,22 @@ test("the budget ends at the earlier of its own end and the host's timeout less 
   expect(decideBudget(0, 1_000, both)).toBe("clock-backwards");
 });
 
-test("looking keeps the last term, leading raises it and appends itself to the last sixteen", () => {
-  const looking = lookingRecord(
-    record,
-    { holder: "b" },
-    { cameBy: "expired", atMs: 5_000, ageMs: 900, beat: "y-1" },
-  );
-  expect(looking).toMatchObject({ term: 7, termid: "seven", state: "looking", holder: "b", breakAfterMs: 0 });
-  expect(looking.led).toEqual({ holder: "a", sinceMs: 0, cameBy: "free", untilMs: 4_100 });
-  const claim = { termid: "eight", beat: "y-2", aboveTerm: 0 };
-  const leading = leadingRecord(looking, claim, { ...settings, breakAfterMs: 5_000 });
-  expect(leading).toMatchObject({
-    term: 8,
-    termid: "eight",
-    state: "leading",
-    breakAfterMs: 5_000,
-    sinceMs: 5_000,
-    led: undefined,
+test("a claim raises the term and appends itself to the last sixteen, of which the one before has ended", () => {
+  const who = { holder: "b", region: "west" };
+  const times = { sinceMs: 5_000, writtenMs: 4_100 };
+  const claim = { termid: "eight", beat: "y-2", cameBy: "expired", aboveTerm: 0, ...times } as const;
+  const early = { ...settings, breakAfterMs: 5_000 };
+  const eight = { term: 8, termid: "eight", holder: "b", sinceMs: 5_000, cameBy: "expired" };
+  expect(leadingRecord(record, who, claim, early)).toEqual({
+    ...{ ...eight, region: "west", state: "leading", beat: "y-2", breakAfterMs: 5_000, notes: {} },
+    lastTerms: [eight],
   });
-  expect(leading.lastTerms).toEqual([
-    { term: 8, termid: "eight", holder: "b", sinceMs: 5_000, cameBy: looking.cameBy },
-  ]);
-  expect(leadingRecord(looking, { ...claim, aboveTerm: 30 }, settings).term).toBe(31);
-  const seven = { term: 7, termid: "seven", holder: "a", sinceMs: 0 };
-  expect(leadingRecord({ ...looking, lastTerms: [seven] }, claim, settings).lastTerms[0]).toEqual({
-    ...{ ...seven, untilMs: 4_100 },
-  });
+  expect(leadingRecord(record, who, { ...claim, aboveTerm: 30 }, settings).term).toBe(31);
+  expect(leadingRecord(undefined, who, claim, settings)).toMatchObject({ term: 1, lastTerms: [{ term: 1 }] });
+  const six = { term: 6, termid: "six", holder: "a", sinceMs: 0, cameBy: "free", untilMs: 1 } as const;
+  const seven = { term: 7, termid: "seven", holder: "a", sinceMs: 2, cameBy: "free" } as const;
+  const { lastTerms } = leadingRecord({ ...record, lastTerms: [six, seven] }, who, claim, settings);
+  expect(lastTerms).toEqual([six, { ...seven, untilMs: 4_100 }, eight]);
+  const sixteen = Array.from({ length: 16 }, () => six);
+  expect(leadingRecord({ ...record, lastTerms: sixteen }, who, claim, settings).lastTerms).toHaveLength(16);
 });

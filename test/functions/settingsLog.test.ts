@@ -3,8 +3,10 @@ import { settingsLog } from "../../src/app/functions/sharedSettings.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
-import { namesOf } from "../../src/engine/model/names.ts";
+import { encodeMarker } from "../../src/engine/model/marker.ts";
+import { containersOf, namesOf, queuesOf } from "../../src/engine/model/names.ts";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import { recordIn } from "../support/recordIn.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 /** Apps on one namespace and one account, each ticking when told to. */
@@ -16,10 +18,12 @@ function apps() {
     storage,
     names,
     async start(holder: string, about: Readonly<Record<string, string>>) {
-      for (const one of [names.coordination, names.active, names.runs])
-        await storage.blobs.ensureContainer(one);
+      for (const one of containersOf(names)) await storage.blobs.ensureContainer(one);
+      for (const one of queuesOf(names)) await storage.queues.ensureQueue(one);
       const logged: LogEvent[] = [];
-      const log = (event: LogEvent) => void logged.push(event);
+      const log = (event: LogEvent) => {
+        if (event.event === "settings-differ") logged.push(event);
+      };
       const clock = world.clock();
       const one = new Coordinator(
         {
@@ -38,7 +42,19 @@ function apps() {
       );
       return {
         logged,
-        tick: () => world.finish(one.tick({ startedBy: "tick", startedAtMonotonicMs: clock.monotonicMs() })),
+        /** Only a leader tells its settings, so there is something to lead: a deletion of what is not there. */
+        async tick() {
+          const metadata = encodeMarker({
+            uid: "u",
+            want: "delete",
+            generation: 1,
+            cap: 1,
+            turn: 0,
+            command: 0,
+          });
+          await storage.blobs.create(names.active, "r", "", { metadata });
+          return world.finish(one.tick({ startedBy: "tick", startedAtMonotonicMs: clock.monotonicMs() }));
+        },
       };
     },
   };
@@ -122,8 +138,9 @@ test("what others tell may be anything: the race goes on", async () => {
   if (view.kind === "missing") throw new Error("no record");
   const id = "0b8a7a1e-0000-4000-8000-000000000000";
   await lease.acquire(id, 15);
-  await lease.writeRecord(id, { ...view.metadata, about: "%%% no JSON" });
+  const record = { ...recordIn(view.metadata), about: "no texts" };
+  await lease.writeRecord(id, { ...view.metadata, record: JSON.stringify(record) });
   await lease.release(id);
-  expect(await one.tick()).toMatchObject({ kind: "nothingToLead" });
+  expect(await one.tick()).toMatchObject({ kind: "led", cause: "done" });
   expect(one.logged).toEqual([]);
 });

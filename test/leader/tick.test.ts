@@ -3,13 +3,16 @@ import { electionSettings } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
+import { leaderBlob } from "../../src/engine/model/names.ts";
+import type { State } from "../../src/engine/model/state.ts";
 import { abortError } from "../../src/engine/storage/system.ts";
+import { computing } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 /** A whole coordinator beside one active run. */
-async function ticking() {
+async function ticking(state?: State) {
   const twin = leadOnTwin();
-  await twin.addRun("r");
+  await twin.addRun("r", undefined, state && { state });
   const logged: LogEvent[] = [];
   const clock = twin.world.clock();
   const { storage, names, world } = twin;
@@ -150,4 +153,20 @@ test("a contender that waits ends at once when its process stops", async () => {
   stop.abort();
   expect(await world.finish(waiting)).toMatchObject({ kind: "refused", code: "stopping" });
   expect(world.nowMs() - atMs).toBeLessThan(100);
+});
+
+test("over a record of version 1 an app leads again, above the terms that its runs have seen", async () => {
+  const state = { ...computing(100), term: 57, termid: "t" };
+  const { tick, storage, names, logged, world, stateOf } = await ticking(state);
+  const id = "00000000-0000-4000-8000-000000000000";
+  const lease = storage.lease(names.coordination, leaderBlob);
+  await lease.ensure();
+  await lease.acquire(id, 15);
+  await lease.writeRecord(id, { v: "1", term: "57", termid: "t", state: "ended", holder: "YQ" });
+  await lease.release(id);
+  expect(await tick()).toMatchObject({ kind: "led", term: 1, cause: "failed" });
+  expect(logged.map(({ event }) => event)).toContain("deposed");
+  void tick();
+  await world.advance(3_000);
+  expect(await stateOf("r")).toMatchObject({ term: 58 });
 });

@@ -148,7 +148,11 @@ describe("whatever metadata is there", () => {
   });
 
   test("a lease record is a record, none, newer or unreadable", () => {
-    const valid = [{ v: "1", term: "1", termid: "t", state: "leading", holder: "YQ", notes: "e30" }];
+    const record = JSON.stringify({ term: 1, termid: "t", state: "leading", holder: "a", notes: {} });
+    const valid = [
+      { v: "2", record },
+      { v: "1", term: "1", termid: "t", state: "leading", holder: "YQ" },
+    ];
     fc.assert(
       fc.property(hostileMetadata(valid), (some) => {
         expect(["record", "none", "newer", "unreadable"]).toContain(decodeRecord(some).kind);

@@ -1,12 +1,12 @@
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { type Leadership, LostLeadership } from "../../src/election/hold/leadership.ts";
-import { race } from "../../src/election/race.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { DeposedError, takeOverState } from "../../src/engine/leader/perform/stateChain.ts";
 import type { Leader } from "../../src/engine/leader/term.ts";
 import { messageOf } from "../../src/engine/model/errors.ts";
 import { namesOf } from "../../src/engine/model/names.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
+import { raceAndLead } from "./raceAndLead.ts";
 
 /**
  * A small process that contends for the lease for as long as it lives and, while it leads, writes a sealed state
@@ -70,7 +70,7 @@ async function lead(leadership: Leadership): Promise<void> {
 await storage.blobs.ensureContainer(names.runs);
 say({ kind: "ready" });
 while (!stopping.signal.aborted) {
-  const outcome = await race({ lease, clock, random, on: say }, settings, {
+  const outcome = await raceAndLead({ lease, clock, random, on: say }, settings, {
     holder: options.holder,
     startedAtMonotonicMs: clock.monotonicMs(),
     startedBy: "wake",

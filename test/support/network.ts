@@ -52,7 +52,6 @@ export type CallName =
   | "renew"
   | "release"
   | "breakNow"
-  | "write looking"
   | "write leading"
   | "write ended"
   | "read state"

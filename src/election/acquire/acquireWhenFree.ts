@@ -1,9 +1,10 @@
 import { messageOf } from "../../engine/model/errors.ts";
-import { type ClockReading, elapsedMs } from "../cappedCall.ts";
+import { type ClockReading, cappedCall, elapsedMs } from "../cappedCall.ts";
 import { storageCodeOf } from "../leaseFailure.ts";
 import { budgetEndsAtMs, decideAfterPoll, type WaitState } from "../policy.ts";
-import { type RaceContext, type RaceOutcome, refusalNow, refusalOf } from "../raceContext.ts";
+import { type NotLed, type RaceContext, refusalNow, refusalOf, stoppingRefusal } from "../raceContext.ts";
 import { currentLeaderOf, type Poll } from "../record/leaderView.ts";
+import { stopWorkMs } from "../settings.ts";
 import { type AcquiredLease, acquireLease, type Polled, pollLease } from "./acquireLease.ts";
 
 /**
@@ -48,13 +49,13 @@ export function pollSchedule({ ports, settings, request }: RaceContext) {
 
 const beyondLeaseMs = 2_000;
 
-type Over = { readonly kind: "over"; readonly outcome: RaceOutcome };
-const over = (outcome: RaceOutcome): Over => ({ kind: "over", outcome });
+type Over = { readonly kind: "over"; readonly outcome: NotLed };
+const over = (outcome: NotLed): Over => ({ kind: "over", outcome });
 const follower = (poll: Poll): Over => over({ kind: "follower", leader: currentLeaderOf(poll) });
 
 /**
- * Polls, waits where the schedule says so, breaks where the leader's own record allows it, and acquires.
- * A follower costs one HEAD: no acquire, no 409.
+ * Polls, waits where the schedule says so, breaks where the leader's own record allows it, and acquires, if there is
+ * anything to lead. A follower costs one HEAD: no acquire, no 409.
  */
 export async function acquireWhenFree(
   context: RaceContext,
@@ -95,6 +96,10 @@ export async function acquireWhenFree(
       await schedule.pause();
       continue;
     }
+    if (!spread) {
+      const unworthy = await askIfWorth(context, poll);
+      if (unworthy !== undefined) return over(unworthy);
+    }
     if (decision.act === "break" && !spread) {
       // Challengers that saw the same silence must not break each other's fresh lease: a lease call does not
       // change the ETag, so only time keeps them apart until the first of them has written its record.
@@ -132,6 +137,23 @@ export async function acquireWhenFree(
     if (schedule.remainingMs() <= 0 && (acquired.kind === "contended" || !mayRetry())) return follower(poll);
     await schedule.pause();
   }
+}
+
+/** Nothing is held meanwhile; all the same a question that hangs must not keep this contender from everything else. */
+async function askIfWorth(
+  { ports, settings, request }: RaceContext,
+  { decoded, atMs, ageMs }: Poll,
+): Promise<NotLed | undefined> {
+  const last = decoded.kind === "record" ? decoded.record : undefined;
+  const asked = await cappedCall(
+    ports.clock,
+    stopWorkMs(settings),
+    (signal) => request.worthLeading({ last, poll: { atMs, writtenMs: atMs - ageMs }, signal }),
+    request.stopping,
+  );
+  if (request.stopping?.aborted) return stoppingRefusal;
+  if (asked.kind === "failed") return { kind: "unreachable", step: "worth-leading", error: asked.error };
+  return asked.value ? undefined : { kind: "nothingToLead", lastTerm: last?.term ?? 0 };
 }
 
 /** With the ETag of the poll: one beat in between, and the break is refused. */

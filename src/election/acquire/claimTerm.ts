@@ -1,23 +1,19 @@
-import { type ClockReading, cappedCall } from "../cappedCall.ts";
+import type { ClockReading } from "../cappedCall.ts";
 import type { LeaseHold } from "../hold/leaseHold.ts";
 import { endsLease, storageCodeOf } from "../leaseFailure.ts";
-import { decideAfterReadBack, leadingRecord, lookingRecord } from "../policy.ts";
-import { type RaceContext, type RaceOutcome, refusalOf, stoppingRefusal } from "../raceContext.ts";
+import { decideAfterReadBack, leadingRecord } from "../policy.ts";
+import { type NotLed, type RaceContext, refusalOf, stoppingRefusal } from "../raceContext.ts";
 import { currentLeaderOf, pollOf } from "../record/leaderView.ts";
 import { encodeRecord, type LeaderRecord } from "../record/record.ts";
-import { stopWorkMs } from "../settings.ts";
 
 export type Claim =
   | { readonly kind: "claimed"; readonly record: LeaderRecord }
   /** No term. `raced`: another came first, so a contender that waits may go on waiting. */
-  | { readonly kind: "not"; readonly outcome: RaceOutcome; readonly raced: boolean };
+  | { readonly kind: "not"; readonly outcome: NotLed; readonly raced: boolean };
 
-const not = (outcome: RaceOutcome, raced = false): Claim => ({ kind: "not", outcome, raced });
+const not = (outcome: NotLed, raced = false): Claim => ({ kind: "not", outcome, raced });
 
-/**
- * From a lease to a term: write the record once, on the ETag of the poll, so that challengers see life; ask whether
- * there is anything to lead; only then use up a term. Leadership begins with the claim's confirmation, not before.
- */
+/** From a lease to a term, in one write. Leadership begins with its confirmation, not before. */
 export async function claimTerm(context: RaceContext, hold: LeaseHold): Promise<Claim> {
   const { ports, settings, request, emit } = context;
   const { cameBy, poll } = hold;
@@ -25,35 +21,14 @@ export async function claimTerm(context: RaceContext, hold: LeaseHold): Promise<
   const last = poll.decoded.kind === "record" ? poll.decoded.record : undefined;
   emit(last?.term ?? 0, { kind: "acquired", cause: cameBy, marginMs: hold.deadline.remainingMs() });
 
-  const looking = lookingRecord(last, request, { cameBy, atMs, ageMs, beat: context.nextBeat() });
-  const seen = await writeRecordOnce(context, hold, looking, {
-    ifMatch: poll.etag,
-    isMine: (one) => one.beat === looking.beat,
-  });
-  if (seen.kind !== "written") return notWritten(context, hold, seen);
-  hold.record = looking;
-
-  // Bounded, because renewals go on meanwhile: a question that hangs must not keep the lease from everyone.
-  const asked = await cappedCall(
-    ports.clock,
-    stopWorkMs(settings),
-    (signal) => request.worthLeading({ last, poll: { atMs, writtenMs: atMs - ageMs }, signal }),
-    hold.ending,
-  );
-  const early = endedEarly(context, hold);
-  if (early !== undefined) return not(early, hold.lost.aborted);
-  if (asked.kind === "failed") return not({ kind: "unreachable", step: "worth-leading", error: asked.error });
-  if (!asked.value) return not({ kind: "nothingToLead", lastTerm: looking.term });
-
   const termid = ports.random.uuid();
-  const claim = { termid, beat: context.nextBeat(), aboveTerm: request.aboveTerm ?? 0 };
-  const leading = leadingRecord(looking, claim, settings);
+  const { aboveTerm = 0 } = request;
+  const times = { sinceMs: atMs, writtenMs: atMs - ageMs };
+  const claim = { termid, beat: context.nextBeat(), cameBy, aboveTerm, ...times };
+  const leading = leadingRecord(last, request, claim, settings);
   // From here on the term is used up, whatever the reply says: its number must not be claimed again.
   hold.record = leading;
-  const written = await writeRecordOnce(context, hold, leading, {
-    ifMatch: seen.etag,
-    isMine: (one) => one.termid === termid,
-  });
+  const written = await writeClaim(context, hold, leading);
   if (written.kind !== "written") return notWritten(context, hold, written);
   hold.deadline.beatConfirmed(written.sentAt);
   const late = endedEarly(context, hold);
@@ -78,7 +53,7 @@ function notWritten(
 }
 
 /** The lease was lost, or the invocation ended, before a term was claimed. */
-function endedEarly({ settings }: RaceContext, hold: LeaseHold): RaceOutcome | undefined {
+function endedEarly({ settings }: RaceContext, hold: LeaseHold): NotLed | undefined {
   if (!hold.deadline.hasPassed() && !hold.ending.aborted) return undefined;
   switch (hold.endCause) {
     case "stopping":
@@ -98,21 +73,21 @@ function endedEarly({ settings }: RaceContext, hold: LeaseHold): RaceOutcome | u
 
 type RecordWritten =
   /** `sentAt`: of the first request that may have written it. */
-  | { readonly kind: "written"; readonly etag: string; readonly sentAt: ClockReading }
+  | { readonly kind: "written"; readonly sentAt: ClockReading }
   | { readonly kind: "lost" | "unknown"; readonly error: unknown };
 
 /**
- * Writes the record once, under the lease id and with `If-Match`. The condition makes the write safe to retry: a
+ * Writes the claim once, under the lease id and with the ETag of the poll. The condition makes the write safe to retry: a
  * delayed first request cannot overwrite a later record. After an unknown reply the record is read back; it is ours
- * only by a mark that no other write carries.
+ * only by its termid, which no other write carries.
  */
-async function writeRecordOnce(
+async function writeClaim(
   { ports, settings, call }: RaceContext,
   hold: LeaseHold,
   record: LeaderRecord,
-  { ifMatch, isMine }: { readonly ifMatch: string; readonly isMine: (seen: LeaderRecord) => boolean },
 ): Promise<RecordWritten> {
   const { clock, lease } = ports;
+  const { etag: ifMatch } = hold.poll;
   const metadata = encodeRecord(record);
   let firstUnknown: ClockReading | undefined;
   let error: unknown;
@@ -122,7 +97,7 @@ async function writeRecordOnce(
       (signal) => lease.writeRecord(hold.leaseId, metadata, { ifMatch, signal }),
       hold.lost,
     );
-    if (reply.kind === "ok") return { kind: "written", etag: reply.value.etag, sentAt: reply.sentAt };
+    if (reply.kind === "ok") return { kind: "written", sentAt: reply.sentAt };
     error = reply.error;
     const changed = storageCodeOf(error) === "ConditionNotMet";
     if (!changed && endsLease(error)) return { kind: "lost", error };
@@ -131,11 +106,9 @@ async function writeRecordOnce(
     const back = await call((signal) => lease.view({ signal }), hold.lost);
     if (back.kind === "failed") continue;
     const seen = back.value.kind === "missing" ? undefined : pollOf(back.value);
-    const outcome = decideAfterReadBack(seen, ifMatch, isMine);
+    const outcome = decideAfterReadBack(seen, ifMatch, record.termid);
     if (outcome === "lost") return { kind: "lost", error };
-    if (outcome === "mine" && seen !== undefined) {
-      return { kind: "written", etag: seen.etag, sentAt: firstUnknown ?? reply.sentAt };
-    }
+    if (outcome === "mine") return { kind: "written", sentAt: firstUnknown ?? reply.sentAt };
   }
   return { kind: "unknown", error };
 }

@@ -109,26 +109,20 @@ export async function leadOn<T>(
   const startedAtMonotonicMs = clock.monotonicMs();
   let aboveTerm = 0;
   for (;;) {
-    let value: { readonly of: T } | undefined;
-    let running: Promise<void> = Promise.resolve();
-    const outcome = await race(racePorts, settings, {
+    const raced = await race(racePorts, settings, {
       holder: holder ?? defaultHolder(),
       region,
       startedAtMonotonicMs,
       aboveTerm,
       stopping: signal,
       worthLeading: async () => true,
-      lead(leadership) {
-        const work = (async () => {
-          const openState = () => openTermState(ports, termStateBlob(name), leadership);
-          // Not a copy: the signals are read anew each time, with the clocks.
-          value = { of: await task(Object.assign(leadership, { openState })) };
-        })();
-        running = work.catch(() => {});
-        return work;
-      },
     });
-    if (outcome.kind === "led") {
+    if (raced.kind === "claimed") {
+      const { outcome, value, settled } = await raced.lead(async (leadership) => {
+        const openState = () => openTermState(ports, termStateBlob(name), leadership);
+        // Not a copy: the signals are read anew each time, with the clocks.
+        return task(Object.assign(leadership, { openState }));
+      });
       const { term, cause, drained, handedOver, error } = outcome;
       if (cause === "done" && value !== undefined) return { kind: "done", term, value: value.of, handedOver };
       const overtaken = error instanceof TermOvertaken;
@@ -140,13 +134,13 @@ export async function leadOn<T>(
       }
       aboveTerm = Math.max(aboveTerm, term, overtaken ? error.seenTerm : 0);
       // Two tasks of one process must not overlap any more than those of two processes.
-      await settledOrStopped(running, signal);
+      await settledOrStopped(settled, signal);
     } else {
-      const stopped = stoppedBefore(outcome);
+      const stopped = stoppedBefore(raced);
       if (stopped !== undefined) return stopped;
-      if (outcome.kind === "follower" && !wait) return outcome;
-      const error = errorOfOutcome(outcome);
-      if (error !== undefined && (!wait || outcome.kind === "refused")) throw error;
+      if (raced.kind === "follower" && !wait) return raced;
+      const error = errorOfOutcome(raced);
+      if (error !== undefined && (!wait || raced.kind === "refused")) throw error;
     }
     await clock.sleep(settings.lookAgainMs, signal);
   }

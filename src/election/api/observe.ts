@@ -2,7 +2,7 @@ import { CorruptDataError, NewerVersionError } from "../../engine/model/errors.t
 import { electionBlob } from "../../engine/model/names.ts";
 import { cappedCall } from "../cappedCall.ts";
 import { classifyFailure } from "../leaseFailure.ts";
-import { isHeld, type Poll, pollOf, whoLed } from "../record/leaderView.ts";
+import { isHeld, type Poll, pollOf } from "../record/leaderView.ts";
 import { type LeaderRecord, lastTermsMax, type PastTerm } from "../record/record.ts";
 import { type ElectionLocation, type ElectionPorts, openElection } from "./electionPorts.ts";
 
@@ -58,13 +58,10 @@ const inOrder = (one: PastTerm): TermSeen => ({ ...one, missed: 0, rolledBack: f
 
 /** The list of a shortened record may even lack its own term. */
 function historyOf(record: LeaderRecord): readonly PastTerm[] {
-  const { term, termid, lastTerms } = record;
-  const led = whoLed(record, 0);
-  if (led === undefined) return [];
-  const { holder, sinceMs } = led;
+  const { term, termid, holder, sinceMs, cameBy, lastTerms } = record;
   return lastTerms.some((one) => one.termid === termid)
     ? lastTerms
-    : [...lastTerms, { term, termid, holder, sinceMs }];
+    : [...lastTerms, { term, termid, holder, sinceMs, cameBy }];
 }
 
 function advance(progress: ObserverProgress, terms: readonly TermSeen[]) {
@@ -129,7 +126,7 @@ export async function* observeOn(
         const present = term.termid === record.termid;
         const leading = present && record.state === "leading" && isHeld(poll);
         yield present
-          ? { ...term, leading, region: whoLed(record, 0)?.region, notes: record.notes }
+          ? { ...term, leading, region: record.region, notes: record.notes }
           : { ...term, leading, notes: {} };
       }
     }

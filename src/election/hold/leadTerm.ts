@@ -1,16 +1,28 @@
+import type { Clock } from "../../engine/storage/ports.ts";
 import { endsLease } from "../leaseFailure.ts";
-import type { RaceContext } from "../raceContext.ts";
+import type { Led, RaceContext } from "../raceContext.ts";
 import { type EndCause, encodeRecord, type LeaderRecord } from "../record/record.ts";
+import type { ElectionSettings } from "../settings.ts";
 import { type Leadership, LostLeadership } from "./leadership.ts";
 import type { LeaseHold } from "./leaseHold.ts";
 
-/** How leading a term ended. */
-interface LedTerm {
-  readonly cause: EndCause;
-  /** The task has ended. */
-  readonly drained: boolean;
-  /** What the task threw, or storage's last error; a task that has not drained may still throw. */
-  error(): unknown;
+/** A term that was claimed. Its lease is renewed from now on, so whoever has it leads it, once. */
+export interface ClaimedTerm {
+  readonly kind: "claimed";
+  readonly leadership: Leadership;
+  /**
+   * Runs the task until it ends or has to end, lets it drain, and hands over. Never rejects: what the task throws is in
+   * the outcome, and then no successor takes the term for one that was handed over.
+   */
+  lead<T>(task: (leadership: Leadership) => Promise<T>): Promise<LedTask<T>>;
+}
+
+interface LedTask<T> {
+  readonly outcome: Led;
+  /** Absent where the task threw or has not drained. */
+  readonly value?: { readonly of: T };
+  /** Once the task is over, which may be long after its term. */
+  readonly settled: Promise<void>;
 }
 
 interface TaskState {
@@ -18,43 +30,75 @@ interface TaskState {
   progressAtMs: number;
 }
 
-/** Runs the task for the claimed term and lets it drain. */
-export async function leadTerm(
-  context: RaceContext,
+export function claimedTerm(context: RaceContext, hold: LeaseHold, record: LeaderRecord): ClaimedTerm {
+  const { clock } = context.ports;
+  const state: TaskState = { over: false, progressAtMs: clock.monotonicMs() };
+  const leadership = leadershipOf(context, hold, record, state);
+  return {
+    kind: "claimed",
+    leadership,
+    async lead(task) {
+      const { term, termid } = record;
+      const led = await runTask(context, hold, state, () => task(leadership));
+      const cause = hold.endCause ?? "done";
+      const handedOver = await handOver(context, hold, cause, led);
+      const error = led.error();
+      const outcome = { kind: "led", term, termid, cause, drained: led.drained, handedOver } as const;
+      return {
+        outcome: error === undefined ? outcome : { ...outcome, error },
+        ...(led.value === undefined ? {} : { value: led.value }),
+        settled: led.settled,
+      };
+    },
+  };
+}
+
+interface RanTask<T> {
+  readonly value: { readonly of: T } | undefined;
+  /** What the task threw, or storage's last error; a task that has not drained may still throw. */
+  error(): unknown;
+  readonly drained: boolean;
+  readonly settled: Promise<void>;
+}
+
+async function runTask<T>(
+  { ports: { clock }, settings }: RaceContext,
   hold: LeaseHold,
-  record: LeaderRecord,
-): Promise<LedTerm> {
-  const { ports, settings, request } = context;
-  const { clock } = ports;
-  const task: TaskState = { over: false, progressAtMs: clock.monotonicMs() };
-  const leadership = leadershipOf(context, hold, record, task);
+  state: TaskState,
+  task: () => Promise<T>,
+): Promise<RanTask<T>> {
   hold.startBeats();
-  const stopGate = progressGate(context, hold, task);
+  const stopGate = progressGate(clock, settings, hold, state);
+  let value: { readonly of: T } | undefined;
   let failure: { readonly error: unknown } | undefined;
-  const settled = new AbortController();
-  const work = Promise.resolve()
-    .then(() => request.lead(leadership))
+  const over = new AbortController();
+  const settled = Promise.resolve()
+    .then(task)
     .then(
-      () => hold.end("done"),
+      (of) => {
+        value = { of };
+        hold.end("done");
+      },
       (error: unknown) => {
         failure = { error };
         hold.end("failed", error);
       },
     )
-    .finally(() => settled.abort());
-  await Promise.race([work, fired(hold.ending)]);
+    .finally(() => over.abort());
+  await Promise.race([settled, fired(hold.ending)]);
   stopGate();
-  await clock.sleep(settings.drainCapMs, settled.signal);
-  const drained = settled.signal.aborted;
-  task.over = true;
-  return { cause: hold.endCause ?? "done", drained, error: () => failure?.error ?? hold.endError };
+  await clock.sleep(settings.drainCapMs, over.signal);
+  const drained = over.signal.aborted;
+  state.over = true;
+  return { value, error: () => failure?.error ?? hold.endError, drained, settled };
 }
 
 /** Whether a successor can lead right now. A task that has not drained keeps the lease until it expires. */
-export async function handOver(
+async function handOver(
   context: RaceContext,
   hold: LeaseHold,
-  { cause, drained, error }: LedTerm,
+  cause: EndCause,
+  { drained, error }: RanTask<unknown>,
 ): Promise<boolean> {
   // A task that threw has not recorded all that it did, whatever asked it to end.
   if (drained) return releaseLease(context, hold, cause, error() === undefined ? cause : "failed");
@@ -65,8 +109,8 @@ export async function handOver(
 }
 
 /**
- * The last record of a term, then the release by lease id, each sent once. A hold that claimed nothing leaves its record
- * as it is: a free lease says that nobody leads. Nothing can cancel this, least of all the signal that asked for the
+ * The last record of a term, then the release by lease id, each sent once. A hold that sent no claim leaves the record as
+ * it is: a free lease says that nobody leads. Nothing can cancel this, least of all the signal that asked for the
  * end; each call is bounded by its cap. `recorded` is the cause that the record tells. Returns whether the release was
  * confirmed.
  */
@@ -140,13 +184,18 @@ function leadershipOf(
 }
 
 /** Ends the term of a task that makes no progress, so that another instance can try. Returns what cancels it. */
-function progressGate({ ports, settings }: RaceContext, hold: LeaseHold, task: TaskState): () => void {
+function progressGate(
+  clock: Clock,
+  settings: ElectionSettings,
+  hold: LeaseHold,
+  task: TaskState,
+): () => void {
   if (settings.stallAfterMs === 0) return () => {};
   let cancel = (): void => {};
   const check = (): void => {
-    const remainingMs = task.progressAtMs + settings.stallAfterMs - ports.clock.monotonicMs();
+    const remainingMs = task.progressAtMs + settings.stallAfterMs - clock.monotonicMs();
     if (remainingMs <= 0) hold.end("stalled");
-    else cancel = ports.clock.after(remainingMs, check);
+    else cancel = clock.after(remainingMs, check);
   };
   check();
   return () => cancel();

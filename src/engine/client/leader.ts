@@ -1,4 +1,4 @@
-import { currentLeader, isHeld, pollOf, whoLed } from "../../election/record/leaderView.ts";
+import { currentLeader, isHeld, pollOf } from "../../election/record/leaderView.ts";
 import type { LeaderRecord } from "../../election/record/record.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { electionBlob, leaderBlob } from "../model/names.ts";
@@ -16,28 +16,26 @@ export async function leader(client: Client, signal?: AbortSignal, name: string 
   const seen = await emptyIfMissing(currentLeader(lease, defined({ signal })), { kind: "none" });
   if (seen.kind === "none") return { kind: "never" as const };
   if (seen.kind === "unreadable") return seen;
-  const { record, atMs, leaseLeftMs } = seen;
-  const led = whoLed(record, atMs - seen.ageMs);
-  if (led === undefined) return { kind: "never" as const };
-  const { holder, region, sinceMs, cameBy, untilMs } = led;
+  const { record, atMs, ageMs, leaseLeftMs } = seen;
+  const { term, holder, region, sinceMs, cameBy } = record;
   return {
     kind: seen.leading ? ("leading" as const) : ("nobody" as const),
     /** Term of the leader, or of the last one. */
-    term: record.term,
+    term,
     holder,
     since: iso(sinceMs),
     lease: seen.leaseState,
     /** What the leader says it is doing. */
     notes: record.notes,
     /** The last sixteen terms or fewer, oldest first. */
-    terms: termsOf(record, seen.leading ? undefined : untilMs),
+    terms: termsOf(record, seen.leading ? undefined : atMs - ageMs),
     ...defined({
       region,
-      /** Seconds since the leader last wrote its record, by storage's clock. Absent if the record does not say. */
-      beatAgeS: untilMs === undefined ? undefined : Math.max(0, atMs - untilMs) / 1000,
       /** Least remaining time of the lease, as of the last beat. Only if the leader says so. */
       leaseLeftS: leaseLeftMs === undefined ? undefined : leaseLeftMs / 1000,
-      /** How the holder came to lead. Absent if the record does not say. */
+      /** Seconds since the leader last wrote its record, by storage's clock. */
+      beatAgeS: ageMs / 1_000,
+      /** How the holder came to lead. */
       cameBy,
     }),
   };
@@ -55,8 +53,8 @@ export async function toldPackLimitMs(client: Client): Promise<number | undefine
 }
 
 /**
- * The terms as the record remembers them; records of older versions know neither their ends nor how they began. `until` is
- * when a leader last wrote the record, by storage's clock: `endedMs` for the last term, once it is over.
+ * The terms as the record remembers them. `until` is when a leader last wrote the record, by storage's clock: `endedMs` for
+ * the last term, once it is over.
  */
 const termsOf = ({ lastTerms, termid }: LeaderRecord, endedMs: number | undefined) =>
   lastTerms.map((one) => {

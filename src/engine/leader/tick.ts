@@ -1,6 +1,6 @@
 import type { OnElectionEvent } from "../../election/events.ts";
 import { keepDeadMansWake } from "../../election/hold/deadMansWake.ts";
-import { type Leadership, LostLeadership } from "../../election/hold/leadership.ts";
+import { LostLeadership } from "../../election/hold/leadership.ts";
 import { race } from "../../election/race.ts";
 import type { RaceOutcome, RaceRequest } from "../../election/raceContext.ts";
 import type { LeaderRecord } from "../../election/record/record.ts";
@@ -17,7 +17,7 @@ import { type Expiry, expiry } from "./deletion/expire.ts";
 import { GiveWayError } from "./perform/runErrors.ts";
 import { DeposedError } from "./perform/stateChain.ts";
 import { anyRunToLead } from "./poll/markers.ts";
-import type { CoordinatorPorts } from "./term.ts";
+import type { CoordinatorPorts, Leader, Term } from "./term.ts";
 
 export interface TickRequest {
   readonly startedBy: "tick" | "wake";
@@ -48,7 +48,7 @@ type TickPorts = Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellAc
 
 interface Raced {
   readonly outcome: RaceOutcome;
-  readonly afterRelease?: (() => Promise<void>) | undefined;
+  readonly afterRelease?: () => Promise<void>;
 }
 
 /** One process that races for the lease, and what it remembers from term to term. */
@@ -125,12 +125,12 @@ export class Coordinator {
     await storage.queues.send(names.wake, wake, { visibleInS: limits.secondWakeS }).catch(() => {});
   }
 
+  /** Acquire, lead, hand over. */
   async #race(request: TickRequest): Promise<Raced> {
-    const { clock, random, onElection: on, onPoll } = this.#ports;
+    const { clock, random, onElection: on, onPoll, storage, names } = this.#ports;
     const { holder, region, about, election } = this.#options;
     const { startedAtMonotonicMs, startedBy, stopping } = request;
-    let afterRelease: Raced["afterRelease"];
-    const outcome = await race({ lease: this.#lease, clock, random, on, onPoll }, election, {
+    const raced = await race({ lease: this.#lease, clock, random, on, onPoll }, election, {
       ...{ holder, region, about, startedAtMonotonicMs, startedBy, stopping, aboveTerm: this.#aboveTerm },
       pollNow: () => {
         const { signal } = this.#pollNow;
@@ -139,37 +139,16 @@ export class Coordinator {
       },
       worthLeading: async ({ poll, signal }) =>
         (await anyRunToLead(this.#ports, signal)) || (await this.#expiry.dueWhenIdle(poll, signal)),
-      lead: async (leadership) => {
-        const led = await this.#lead(leadership);
-        afterRelease = led.afterRelease;
-        // What was sent may not be recorded: the next leader must not take this term for one that was handed over.
-        if (led.error !== undefined) throw led.error;
-      },
     });
-    return outcome.kind === "led" && outcome.handedOver ? { outcome, afterRelease } : { outcome };
-  }
+    if (raced.kind !== "claimed") return { outcome: raced };
 
-  /**
-   * Leads one term and gives what is to be done once the lease is free again, and what ended the term too early. Throws
-   * what nobody expects; the wake then becomes visible by itself, and whoever it calls does not meet the same at once.
-   */
-  async #lead(leadership: Leadership): Promise<{ afterRelease: () => Promise<void>; error?: unknown }> {
-    const { storage, names, clock } = this.#ports;
-    const wake = keepDeadMansWake(
-      { queues: storage.queues, clock },
-      { queue: names.wake, text: encodeWake(wakeFromLeader), signal: leadership.lost },
-    );
+    const { leadership } = raced;
+    const ofWake = { queue: names.wake, text: encodeWake(wakeFromLeader), signal: leadership.lost };
+    const wake = keepDeadMansWake({ queues: storage.queues, clock }, ofWake);
     const term = newTerm(this.#ports, leadership, this.#newer);
-    let error: unknown;
-    try {
-      await coordinate(term, this.#options.loop, this.#expiryBeside(leadership));
-      // Between two slices a run that came meanwhile has its turn.
-      while (!leadership.signal.aborted && (await this.#expire(leadership)))
-        await coordinate(term, this.#options.loop);
-    } catch (thrown) {
-      this.#noteEnd(leadership, thrown);
-      error = thrown;
-    }
+    const { outcome } = await raced.lead(() => this.#lead(term));
+    // After what nobody expects the wake becomes visible by itself: whoever it calls does not meet the same at once.
+    if (!outcome.handedOver || !isOrdinary(outcome.error, leadership)) return { outcome };
     const afterRelease = async (): Promise<void> => {
       // Whoever comes next should come now if there is work; a marker written while we released counts too. Runs that
       // were active in the last loop need no list: it would only delay the wake.
@@ -177,25 +156,39 @@ export class Coordinator {
       if (active) await wake.handOver();
       else await wake.remove();
     };
-    return { afterRelease, error };
+    return { outcome, afterRelease };
+  }
+
+  /** Leads one term. Throws what ended it too early: what was sent may not be recorded then. */
+  async #lead(term: Term): Promise<void> {
+    const { leader } = term;
+    try {
+      await coordinate(term, this.#options.loop, this.#expiryBeside(leader));
+      // Between two slices a run that came meanwhile has its turn.
+      while (!leader.signal.aborted && (await this.#expire(leader)))
+        await coordinate(term, this.#options.loop);
+    } catch (error) {
+      this.#noteEnd(leader, error);
+      throw error;
+    }
   }
 
   /** A slice of the expiry now and then beside the runs: where one follows the other all day, no term comes to its end. */
-  #expiryBeside(leadership: Leadership): () => Promise<void> {
+  #expiryBeside(leader: Leader): () => Promise<void> {
     const { clock } = this.#ports;
     let slicedMs = clock.monotonicMs();
     return async () => {
       if (clock.monotonicMs() - slicedMs < limits.expiryBesideEveryMs) return;
       slicedMs = clock.monotonicMs();
-      await this.#expire(leadership);
+      await this.#expire(leader);
     };
   }
 
   /** True if a slice was made. What storage refuses or does not answer must not end the term of the runs. */
-  async #expire(leadership: Leadership): Promise<boolean> {
+  async #expire(leader: Leader): Promise<boolean> {
     try {
-      if (!(await this.#expiry.due(leadership))) return false;
-      await this.#expiry.slice(leadership);
+      if (!(await this.#expiry.due(leader))) return false;
+      await this.#expiry.slice(leader);
       return true;
     } catch (error) {
       this.#expiry.refused(error);
@@ -203,8 +196,9 @@ export class Coordinator {
     }
   }
 
-  /** Takes note of why a term ended early; throws what is none of the ordinary reasons. */
-  #noteEnd({ term, lost }: Leadership, error: unknown): void {
+  /** Takes note of why a term ended early. The election itself tells of a lost lease. */
+  #noteEnd(leader: Leader, error: unknown): void {
+    const { term } = leader;
     const { clock, log } = this.#ports;
     if (error instanceof DeposedError) {
       this.#aboveTerm = Math.max(this.#aboveTerm, error.seenTerm);
@@ -213,14 +207,20 @@ export class Coordinator {
       this.#newer.gaveWay = true;
       this.#awayUntilMs = clock.monotonicMs() + this.#options.election.leaseDurationS * 1_000;
       log(logEvents.gaveWay({ term, message: error.message }));
-    } else if (!(error instanceof LostLeadership || (lost.aborted && isAbortError(error)))) {
-      // The election itself tells of a lost lease, which also ends the calls that are under way.
+    } else if (!isOrdinary(error, leader)) {
       const code = error instanceof LeasefoldError ? error.code : "unexpected";
       log(logEvents.leadingFailed(edgeOf(error).level, { term, code, message: messageOf(error) }));
-      throw error;
     }
   }
 }
+
+/** What a term may end with. A lost lease also ends the calls that are under way. */
+const isOrdinary = (error: unknown, { lost }: Pick<Leader, "lost">): boolean =>
+  error === undefined ||
+  error instanceof DeposedError ||
+  error instanceof GiveWayError ||
+  error instanceof LostLeadership ||
+  (lost.aborted && isAbortError(error));
 
 /**
  * Logs how many runs are open: once a minute while there are any, and once in a term when there are none. Alerts take

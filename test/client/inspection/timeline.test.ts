@@ -13,7 +13,16 @@ const stateOf = (change: Partial<State>) =>
   read({ ...firstState({ run: "r1", uid: "u1", generation: 1, cap: 1, nowMs: 0 }), ...change }, 90);
 
 const record: LeaderView = {
-  ...{ kind: "leading", term: 9, holder: "node-3", since: at(50), lease: "leased", notes: {} },
+  ...{
+    kind: "leading",
+    term: 9,
+    holder: "node-3",
+    since: at(50),
+    lease: "leased",
+    notes: {},
+    beatAgeS: 1,
+    cameBy: "free" as const,
+  },
   terms: [
     { term: 7, holder: "node-1", since: at(5), until: at(30), cameBy: "free" },
     { term: 8, holder: "node-2", since: at(38), until: at(49), cameBy: "expired" },

@@ -109,6 +109,7 @@ const termOf = (term: number, line = ""): PastTerm => ({
   termid: `${term}${line}`,
   holder: "h",
   sinceMs: 0,
+  cameBy: "free",
 });
 const recordOf = (history: readonly PastTerm[]): LeaderRecord => {
   const last = history.at(-1) ?? termOf(0);

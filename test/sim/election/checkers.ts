@@ -1,5 +1,7 @@
 import type { Leadership } from "../../../src/election/hold/leadership.ts";
+import type { LeaderRecord } from "../../../src/election/record/record.ts";
 import type { BlobStore, LeaseStore } from "../../../src/engine/storage/ports.ts";
+import { recordIn } from "../../support/recordIn.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
 import { leaseLedger } from "./leaseLedger.ts";
 
@@ -178,8 +180,9 @@ export class Checkers {
       },
       writeRecord: async (id, metadata, options) => {
         const written = await lease.writeRecord(id, metadata, options);
-        this.#note(`record ${metadata["term"]} ${metadata["state"]} ${metadata["beat"]}`);
-        this.#onRecord(id, metadata);
+        const record = recordIn(metadata);
+        this.#note(`record ${record.term} ${record.state} ${record.beat}`);
+        this.#onRecord(id, record);
         return written;
       },
     };
@@ -203,34 +206,30 @@ export class Checkers {
     };
   }
 
-  /** The record before a claim and the claim itself are written once: neither ever comes back over a later write. */
-  #onMark(metadata: Readonly<Record<string, string>>, termid: string): void {
-    const beat = metadata["beat"] ?? "";
+  /** A claim is written once: it never comes back over a later write. */
+  #onMark({ beat, state, termid }: LeaderRecord): void {
     const [mark = "", count = "0"] = beat.split("-");
     const last = this.#lastWriteOfMark.get(mark) ?? 0;
     const claimBeat = this.#claimed.get(termid);
-    const once =
-      metadata["state"] === "looking" ||
-      (metadata["state"] === "leading" && (claimBeat === undefined || claimBeat === beat));
+    const once = state === "leading" && (claimBeat === undefined || claimBeat === beat);
     if (once && Number(count) <= last) {
       this.report("nothing late over later", `write ${count} of ${mark} came back over its write ${last}`);
     }
     this.#lastWriteOfMark.set(mark, Math.max(last, Number(count)));
   }
 
-  #onRecord(leaseId: string, metadata: Readonly<Record<string, string>>): void {
-    const term = Number(metadata["term"]);
-    const termid = metadata["termid"] ?? "";
+  #onRecord(leaseId: string, record: LeaderRecord): void {
+    const { term, termid, state, beat } = record;
     if (term < this.#highestTerm) {
       this.report("terms grow", `a record of term ${term} replaced one of term ${this.#highestTerm}`);
     }
-    this.#onMark(metadata, termid);
-    if (metadata["state"] === "ended" && this.#lastClaim?.termid === termid) this.#lastClaim.ended = true;
-    if (metadata["state"] === "leading" && !this.#claimed.has(termid)) {
+    this.#onMark(record);
+    if (state === "ended" && this.#lastClaim?.termid === termid) this.#lastClaim.ended = true;
+    if (state === "leading" && !this.#claimed.has(termid)) {
       if (!this.#ledger.isHeldBy(leaseId)) {
         this.report("claims under the lease", `term ${term} was claimed without holding the lease`);
       }
-      this.#onClaim(term, termid, metadata["beat"] ?? "");
+      this.#onClaim(term, termid, beat);
     }
     // A term that was used up without a claim counts as well: its number is not given out again.
     this.#highestTerm = Math.max(this.#highestTerm, term);

@@ -65,7 +65,7 @@ test("every fault at every call of a leader's life, with and without an operator
   expect(new Set(life.calls)).toEqual(
     new Set([
       ...["view", "ensure", "acquire", "renew", "release", "read state", "write state"],
-      ...["write looking", "write leading", "write ended"],
+      ...["write leading", "write ended"],
     ]),
   );
   let count = 0;

@@ -1,6 +1,5 @@
 import type { ElectionEvent } from "../../../src/election/events.ts";
 import { type Leadership, LostLeadership } from "../../../src/election/hold/leadership.ts";
-import { race } from "../../../src/election/race.ts";
 import { ageResolutionMs, type ElectionSettings } from "../../../src/election/settings.ts";
 import {
   DeposedError,
@@ -11,6 +10,7 @@ import type { Leader } from "../../../src/engine/leader/term.ts";
 import { namesOf } from "../../../src/engine/model/names.ts";
 import type { BlobStore, LeaseStore } from "../../../src/engine/storage/ports.ts";
 import { network, type Sender, type Weather } from "../../support/network.ts";
+import { raceAndLead } from "../../support/raceAndLead.ts";
 import type { VirtualClock, VirtualWorld } from "../../support/virtualClock.ts";
 import type { Believer, Checkers } from "./checkers.ts";
 import { stopWorkOracle } from "./stopWorkOracle.ts";
@@ -199,7 +199,7 @@ export function startInstance(parts: InstanceParts): Instance {
       // A task of an earlier term that did not end in time may learn of a higher one while this race runs.
       const asked = aboveTerm;
       const on = ({ kind, ...fields }: ElectionEvent) => tell(`lease-${kind}`, fields);
-      const outcome = await race({ lease, clock, random, on }, settings, {
+      const outcome = await raceAndLead({ lease, clock, random, on }, settings, {
         holder: name,
         startedAtMonotonicMs: clock.monotonicMs(),
         startedBy: random.number() < 0.3 ? "wake" : "tick",

@@ -1,4 +1,5 @@
 import { type CallName, type Fate, fates, type Weather } from "../../support/network.ts";
+import { recordIn } from "../../support/recordIn.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
 import type { Actor, Stage } from "./stage.ts";
 
@@ -119,7 +120,7 @@ async function rollBack(_: unknown, scene: Scene): Promise<void> {
   const { storage, container, blob, oldRecords, world } = scene;
   const metadata = oldRecords[Math.floor(world.random.number() * oldRecords.length)];
   if (metadata === undefined || !isThere(scene)) return;
-  scene.checkers.operatorActed(Number(metadata["term"]));
+  scene.checkers.operatorActed(recordIn(metadata).term);
   storage.operator.deleteBlob(container, blob);
   await storage.blobs.create(container, blob, "", { metadata });
 }

@@ -59,7 +59,8 @@ export async function simulate(seed: number, forMs = 150_000): Promise<Simulatio
     await step(() => false, random.number() * random.number() * 6_000);
     if (random.number() < 0.2) {
       const view = await storage.lease(container, blob).view();
-      if (view.kind === "found" && view.metadata["term"] !== undefined) scene.oldRecords.push(view.metadata);
+      if (view.kind === "found" && view.metadata["record"] !== undefined)
+        scene.oldRecords.push(view.metadata);
     }
     const anyone = alive[Math.floor(random.number() * alive.length)] as Actor<Storm>;
     const victim = random.number() < 0.85 ? (leader() ?? anyone) : anyone;

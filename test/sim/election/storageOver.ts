@@ -1,6 +1,7 @@
 import { StorageError } from "../../../src/engine/model/errors.ts";
 import type { BlobStore, Clock, LeaseStore } from "../../../src/engine/storage/ports.ts";
 import type { CallName, Carry } from "../../support/network.ts";
+import { recordIn } from "../../support/recordIn.ts";
 import type { StopWorkOracle } from "./stopWorkOracle.ts";
 
 /** What one process has asked of the lease, for the checkers. */
@@ -59,11 +60,8 @@ export function leaseOver(
       return carry("breakNow", () => lease.breakNow(given));
     },
     writeRecord: (leaseId, metadata, options) => {
-      const state = metadata["state"] as "looking" | "leading" | "ended";
-      const leading =
-        state === "leading"
-          ? { termid: metadata["termid"] ?? "", breakAfterMs: Number(metadata["breakafterms"]) }
-          : undefined;
+      const { state, termid, breakAfterMs } = recordIn(metadata);
+      const leading = state === "leading" ? { termid, breakAfterMs } : undefined;
       const confirm = oracle.sends({ leaseId, kind: "record", leading });
       const given = conditionOf(options);
       return told(
