@@ -3,7 +3,14 @@ import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
 import { noFiles } from "../../src/engine/calculation/files.ts";
 import type { CoveringPart } from "../../src/engine/calculation/foldParts.ts";
-import { runCompute, runFinish, runFold, runPlan } from "../../src/engine/calculation/runJob.ts";
+import {
+  type GapsAllowed,
+  runCompute,
+  runFinish,
+  runFold,
+  runPlan,
+} from "../../src/engine/calculation/runJob.ts";
+import { CalculationError, type FailedChunk } from "../../src/engine/model/errors.ts";
 import { calculationLimits } from "../../src/engine/model/limits.ts";
 import { chunkParts, computePart, foldOfChunks, foldPart } from "../support/coveringParts.ts";
 import { treeText } from "../support/plainTree.ts";
@@ -48,6 +55,58 @@ describe("a pack", () => {
     );
     for (const body of await Promise.all(bodies))
       expect(JSON.parse(read(body))).toBe(treeText(13, () => true));
+  });
+
+  describe("where chunks may fail", () => {
+    const bad = new Set([3, 6]);
+    const flaky = but({
+      compute({ index }) {
+        if (bad.has(index)) throw new Error("boom");
+        return index === 4 ? Number.NaN : `${index}`;
+      },
+    });
+    const pack = { params: {}, from: 0, to: 8, count: 8 };
+    const failedOf = async (calculation: AnyCalculation, gaps: GapsAllowed, to = 8) => {
+      let failed: readonly FailedChunk[] = [];
+      const onFailed = (chunks: readonly FailedChunk[]): void => {
+        failed = chunks;
+      };
+      const bytes = await runCompute(calculation, { ...pack, to, gaps }, noFiles, { onFailed });
+      return { text: read(bytes), failed: failed.map(({ chunk, code }) => `${chunk} ${code}`) };
+    };
+
+    test("the last attempt folds the others by the tree, also without chunks that cannot be stored", async () => {
+      const shaped = {
+        ...flaky,
+        merge: (a: unknown, b: unknown) => ([a, b].includes(Number.NaN) ? Number.NaN : `(${a} ${b})`),
+      };
+      const { text: got, failed } = await failedOf(shaped, { most: 3, last: true });
+      expect(JSON.parse(got)).toBe(treeText(8, (chunk) => ![3, 4, 6].includes(chunk)));
+      expect(failed).toEqual(["3 calculation-threw", "4 not-json", "6 calculation-threw"]);
+    });
+
+    test("any other attempt ends with the first error that may pass", async () => {
+      await expect(failedOf(flaky, { most: 8, last: false })).rejects.toThrow("chunk 3: boom");
+      const unfit = but({
+        compute({ index }) {
+          if (index === 4) throw new CalculationError("file-missing", "s4.csv is missing");
+          return `${index}`;
+        },
+      });
+      const { failed } = await failedOf(unfit, { most: 1, last: false });
+      expect(failed).toEqual(["4 file-missing"]);
+    });
+
+    test("more of them than the run tolerates, or all of them, fail the pack by the first", async () => {
+      await expect(failedOf(flaky, { most: 1, last: true })).rejects.toThrow("chunk 3: boom");
+      const all = but({ compute: ({ index }) => Promise.reject(new Error(`no ${index}`)) });
+      await expect(failedOf(all, { most: 100, last: true })).rejects.toThrow("chunk 0: no 0");
+    });
+
+    test("a merge that throws fails the pack, for it is the fault of no chunk", async () => {
+      const broken = but({ merge: () => Promise.reject(new Error("no merge")) });
+      await expect(failedOf(broken, { most: 8, last: true })).rejects.toThrow("merge: no merge");
+    });
   });
 
   test("bytes of another range are refused", async () => {

@@ -39,7 +39,9 @@ describe("an attempt that failed at work that is still tried", () => {
     const { v: _version, ...told } = failure;
     expect(await failures(client, "r1")).toMatchObject({
       failures: [],
-      trying: [{ work: "00000/00000001", pack: 1, generation: 1, send: 2, ...told }],
+      trying: [
+        { work: "00000/00000001", pack: 1, generation: 1, send: 2, ...told, chunks: { from: 7, to: 8 } },
+      ],
       more: false,
     });
   });

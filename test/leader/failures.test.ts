@@ -11,13 +11,13 @@ describe("failures of packs", () => {
   test("a failed pack fails a run that tolerates none, and the run says which and why", () => {
     const draft = step(sent(), { failures: [packFailure(2)] });
     expect(draft.ending?.phase).toBe("failed");
-    expect(draft.ending?.error?.message).toBe("1 of 4 chunks failed; chunk 2: it broke");
+    expect(draft.ending?.error?.message).toBe("chunk 2: it broke");
   });
 
   test("a message that names its chunk is not preceded by the range of its pack", () => {
     const message = "chunk 2: no luck (pi.ts:7)";
     const draft = step(sent(), { failures: [packFailure(2, 1, "error", { message })] });
-    expect(draft.ending?.error?.message).toBe(`1 of 4 chunks failed; ${message}`);
+    expect(draft.ending?.error?.message).toBe(`${message}`);
   });
 
   test("a tolerated failure leaves a gap in the sealed shard", () => {
@@ -77,7 +77,7 @@ describe("failures of packs", () => {
     const failures = [died(0, 1), ...[1, 2, 3].map((send) => died(2, send))];
     const state = { ...sent(), again: { 2: { sends: 3, atMs: startMs, lost: 0, since: 1 } } };
     const { ending, packs } = step(state, { failures });
-    expect(ending?.error?.message).toBe("1 of 4 chunks failed; chunk 2: ended its process 3 times, alone");
+    expect(ending?.error?.message).toBe("chunk 2: ended its process 3 times, alone");
     expect(packs).toMatchObject([{ pack: 0, send: 2 }]);
   });
 
@@ -85,7 +85,7 @@ describe("failures of packs", () => {
     "a failure that names its chunks is not told with those of its pack: %s",
     (message) => {
       const { ending } = step(sent(), { failures: [packFailure(2, 1, "error", { message })] });
-      expect(ending?.error?.message).toBe(`1 of 4 chunks failed; ${message}`);
+      expect(ending?.error?.message).toBe(`${message}`);
     },
   );
 

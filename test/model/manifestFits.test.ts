@@ -2,7 +2,15 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { countBits, decodeBitmap, emptyBitmap, encodeBitmap, setBit } from "../../src/engine/model/bitmap.ts";
 import { differenceFrom, isVouched } from "../../src/engine/model/manifestFits.ts";
-import { gapsOf, packsOf, packsOfShard, shardsOf, sizeOf } from "../../src/engine/model/packs.ts";
+import {
+  chunksOfPack,
+  indexesOf,
+  joined,
+  packsOf,
+  packsOfShard,
+  shardsOf,
+  sizeOf,
+} from "../../src/engine/model/packs.ts";
 import type { Manifest } from "../../src/engine/model/run.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { manifest as anyManifest, computing } from "../support/runFixtures.ts";
@@ -13,6 +21,8 @@ function finishing(
   packSize: number,
   shardSize: number,
   missingPacks: readonly number[] = [],
+  /** Those whose partials lack their first chunk. */
+  gappedPacks: readonly number[] = [],
 ) {
   const layout = { chunks, packSize, shardSize, fanIn: 1_000, packMs: 1 };
   const gone = new Set(missingPacks);
@@ -21,15 +31,25 @@ function finishing(
     ...{ layout, phase: "finishing", cursor: packsOf(layout) },
     terms: [{ term: 3, holder: "a", atMs: 1 }],
   };
+  const gaps = new Set(gappedPacks.filter((pack) => pack < packsOf(layout) && !gone.has(pack)));
+  const isGapped = (pack: number): boolean => gaps.has(pack) && sizeOf(chunksOfPack(layout, pack)) > 1;
   for (let shard = 0; shard < shardsOf(layout); shard += 1) {
     const packs = packsOfShard(layout, shard);
-    const bits = emptyBitmap(sizeOf(packs));
+    const [bits, some] = [emptyBitmap(sizeOf(packs)), emptyBitmap(sizeOf(packs))];
     for (let pack = packs.from; pack < packs.to; pack += 1)
-      if (!gone.has(pack)) setBit(bits, pack - packs.from);
+      if (isGapped(pack)) setBit(some, pack - packs.from);
+      else if (!gone.has(pack)) setBit(bits, pack - packs.from);
     const members = countBits(bits) === sizeOf(packs) ? {} : { members: encodeBitmap(bits) };
-    state.sealed[shard] = { ...members, gen: 1, node: true };
+    const lacking = countBits(some);
+    const gapped = lacking === 0 ? {} : { gapped: encodeBitmap(some), lacking };
+    state.sealed[shard] = { ...members, ...gapped, gen: 1, node: true };
   }
-  const missing = gapsOf(layout, { from: 0, to: packsOf(layout) }, (pack) => !gone.has(pack));
+  const missing = joined(
+    indexesOf({ from: 0, to: packsOf(layout) }).flatMap((pack) => {
+      const { from, to } = chunksOfPack(layout, pack);
+      return gone.has(pack) ? [{ from, to }] : isGapped(pack) ? [{ from, to: from + 1 }] : [];
+    }),
+  );
   const manifest: Manifest = {
     ...anyManifest,
     ...{ chunks, packs: packsOf(layout), missing, complete: missing.length === 0 },
@@ -46,12 +66,27 @@ test("what a worker folds of the members that the leader recorded fits, whatever
       fc.integer({ min: 1, max: 7 }),
       fc.integer({ min: 1, max: 20 }),
       fc.array(fc.integer({ min: 0, max: 300 })),
-      (chunks, packSize, shardSize, gone) => {
-        const { state, manifest } = finishing(chunks, packSize, shardSize, gone);
+      fc.array(fc.integer({ min: 0, max: 300 })),
+      (chunks, packSize, shardSize, gone, gapped) => {
+        const { state, manifest } = finishing(chunks, packSize, shardSize, gone, gapped);
         expect(differenceFrom(state, manifest)).toBeUndefined();
       },
     ),
   );
+});
+
+test("gaps that lie in no gapped pack, or are more than such packs lack, do not fit", () => {
+  const { state, manifest } = finishing(40, 4, 256, [], [2, 7]);
+  const other = (...gaps: number[]): Manifest => ({
+    ...manifest,
+    missing: gaps.map((chunk) => ({ from: chunk, to: chunk + 1 })),
+    folded: 40 - gaps.length,
+  });
+  expect(differenceFrom(state, other(8, 28))).toBeUndefined();
+  expect(differenceFrom(state, other(9, 31))).toBeUndefined();
+  expect(differenceFrom(state, other(8, 32))).toMatch(/^missing is/);
+  expect(differenceFrom(state, other(8, 10, 28))).toMatch(/^folded is 37/);
+  expect(differenceFrom(state, { ...other(8, 10, 28), folded: 38 })).toMatch(/^missing is/);
 });
 
 test("a fold of any other members does not fit", () => {

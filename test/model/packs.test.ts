@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { emptyBitmap, encodeBitmap, setBit } from "../../src/engine/model/bitmap.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import {
   chunksOfPack,
-  gapsOf,
   packSizeFor,
   packsOf,
   packsOfShard,
+  rangesOfShard,
   reusablePackSize,
   shardOf,
   shardSizeFor,
@@ -123,13 +124,19 @@ describe("packs and shards", () => {
   });
 });
 
-test("gaps are the chunks of the packs that are missing, neighbours joined", () => {
+test("gaps are the chunks that neither packs nor partials with gaps have, neighbors joined", () => {
   const layout = { chunks: 25, packSize: 5, shardSize: 256, fanIn: 1000 };
-  const has = new Set([0, 3]);
-  expect(gapsOf(layout, { from: 0, to: 5 }, (pack) => has.has(pack))).toEqual([
-    { from: 5, to: 15 },
-    { from: 20, to: 25 },
-  ]);
+  const bitmap = (size: number, ...members: number[]): string => {
+    const bits = emptyBitmap(size);
+    for (const member of members) setBit(bits, member);
+    return encodeBitmap(bits);
+  };
+  const of = (which: "folded" | "missing", gapped?: ReadonlyMap<number, string>) =>
+    rangesOfShard(layout, 0, bitmap(5, 0, 3), which, gapped).map(({ from, to }) => [from, to]);
+  expect(of("missing")).toEqual([[5, 15], [20, 25]]); // biome-ignore format: one line
+  const gapped = new Map([[2, bitmap(5, 0, 1, 4)]]);
+  expect(of("missing", gapped)).toEqual([[5, 10], [12, 14], [20, 25]]); // biome-ignore format: one line
+  expect(of("folded", gapped)).toEqual([[0, 5], [10, 12], [14, 20]]); // biome-ignore format: one line
 });
 
 test("a run that keeps its partials has 128 to 256 packs of a power of two, or one for each chunk", () => {

@@ -2,14 +2,15 @@ import { hash } from "node:crypto";
 import * as z from "zod";
 import type { Calculations } from "../../src/engine/calculation/contract.ts";
 import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
-import { type CoveringPart, encodeSpans, foldParts, treeOf } from "../../src/engine/calculation/foldParts.ts";
+import { noFiles } from "../../src/engine/calculation/files.ts";
+import { type CoveringPart, encodeSpans, foldParts } from "../../src/engine/calculation/foldParts.ts";
 import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
+import { runCompute } from "../../src/engine/calculation/runJob.ts";
 import { CalculationError } from "../../src/engine/model/errors.ts";
-import { coverOf } from "../../src/engine/model/foldTree.ts";
 import { powerFrom } from "../../src/engine/model/packs.ts";
 import type { Clock, Random } from "../../src/engine/storage/ports.ts";
 import { urgentFirst } from "../../src/engine/worker/threads/urgentFirst.ts";
-import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
+import type { ComputeOutput, TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { wholeTree } from "./plainTree.ts";
 
 interface Part {
@@ -29,7 +30,7 @@ export interface RangesOptions {
   /** How long one chunk takes. Default 100 ms. */
   readonly chunkMs?: (chunk: number, random: Random) => number;
   /** Called when a thread takes the chunk; throws to fail it. */
-  readonly onChunk?: (chunk: number) => void;
+  readonly onChunk?: (chunk: number, random: Random) => void;
   /** Called with what a fold gave; throws to fail it. */
   readonly onFold?: (ranges: Ranges) => void;
   /** What becomes of a task that a thread has taken, by its kind: it never ends, or ends its process. */
@@ -179,29 +180,53 @@ export function rangesCode(
         }
         return { chunks, list };
       }),
-    compute: ({ from, to, inputs, count, coverTo }, task) =>
+    compute: ({ from, to, inputs, count, coverTo, gaps }, task) =>
       onThread(task, { kind: "compute", from, to }, async (ended) => {
         let ms = 0;
-        const tree = treeOf(calculation, {}, from);
-        for (let chunk = from; chunk < to; chunk += 1) {
-          ms += options.chunkMs?.(chunk, random) ?? 100;
-          options.onChunk?.(chunk);
-          const input = inputs?.[chunk - from] as RangesInput | undefined;
-          if (input !== undefined && input.at !== chunk)
-            throw new CalculationError("other-input", `chunk ${chunk} got the input of chunk ${input.at}`);
-          const range: Ranges = [input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]];
-          const part: Part = { ranges: range, shape: leafOf(chunk, input), codes: [] };
-          if (options.saves?.() !== true) await tree.add({ from: chunk, size: 1 }, part);
-          else {
+        let failed: ComputeOutput["failed"];
+        /** Storage that is away is no failure of the chunk. */
+        const refusals: unknown[] = [];
+        for (const [at, input] of ((inputs ?? []) as readonly RangesInput[]).entries())
+          if (input.at !== from + at)
+            throw new CalculationError(
+              "other-input",
+              `chunk ${from + at} got the input of chunk ${input.at}`,
+            );
+        const computing: AnyCalculation = {
+          ...calculation,
+          async compute({ index: chunk, input: given }): Promise<Part> {
+            const input = given as RangesInput | undefined;
+            ms += options.chunkMs?.(chunk, random) ?? 100;
+            options.onChunk?.(chunk, random);
+            const range: Ranges = [input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]];
+            const part: Part = { ranges: range, shape: leafOf(chunk, input), codes: [] };
+            if (options.saves?.() !== true) return part;
             const body = Buffer.from(`rows of chunk ${chunk}`);
             const name = `${hash("sha256", body)}.txt`;
-            await task.onSave?.(name, body);
-            await tree.add({ from: chunk, size: 1 }, { ...part, files: [name] });
-          }
-        }
+            await task.onSave?.(name, body).catch((error: unknown) => {
+              refusals.push(error);
+              throw error;
+            });
+            return { ...part, files: [name] };
+          },
+        };
+        const pack = {
+          params: {},
+          from,
+          to,
+          count,
+          gaps,
+          ...(inputs && { inputs }),
+          ...(coverTo && { coverTo }),
+        };
+        const onFailed = (chunks: ComputeOutput["failed"]): void => {
+          failed = chunks;
+        };
+        const computed = runCompute(computing, pack, noFiles, { onFailed });
+        const bytes = await computed.catch((error: unknown) => Promise.reject(refusals[0] ?? error));
+        if (refusals.length > 0) throw refusals[0];
         await clock.sleep(ms, ended);
-        const spans = await tree.end(coverTo ?? coverOf({ from, to }, count).to);
-        return { bytes: await encodeSpans(calculation, spans), ms };
+        return { bytes, ms, ...(failed && { failed }) };
       }),
     fold: ({ parts, from, to }, task) =>
       onThread(task, { kind: "fold", chunks: chunksOf(parts) }, async () => {

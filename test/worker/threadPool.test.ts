@@ -50,6 +50,21 @@ const failureOf = (running: Promise<unknown>): Promise<CalculationError> =>
     (error) => error,
   );
 
+test("a thread tells which chunks it has left out, where some may fail", async () => {
+  const gaps = { most: 2, last: true };
+  const made = await pool.compute({ ...chunks({ throws: "1,4" }, 0, 8), gaps }, task);
+  expect(read(made)).toMatchObject({ sum: 0 + 2 + 3 + 5 + 6 + 7 });
+  expect(made.failed).toMatchObject([
+    {
+      chunk: 1,
+      code: "calculation-threw",
+      message: expect.stringMatching(/^chunk 1: .*failing.calculation.ts/),
+    },
+    { chunk: 4, code: "calculation-threw" },
+  ]);
+  expect((await pool.compute({ ...chunks(), gaps }, task)).failed).toBeUndefined();
+});
+
 describe("a pool of threads", () => {
   test("ends its threads after a time without a task, not during one, and starts others with the next", async () => {
     const workers: Promise<unknown>[] = [];

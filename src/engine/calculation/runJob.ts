@@ -1,6 +1,6 @@
-import { CalculationError } from "../model/errors.ts";
+import { CalculationError, type FailedChunk, mayPass } from "../model/errors.ts";
 import { coverOf } from "../model/foldTree.ts";
-import { calculationLimits } from "../model/limits.ts";
+import { calculationLimits, limits } from "../model/limits.ts";
 import { powerFrom, type Range, rangeText } from "../model/packs.ts";
 import type { AnyCalculation, FinishContext, PlanContext, Result, ResultBytes } from "./contract.ts";
 import {
@@ -79,18 +79,33 @@ export interface ComputeHooks {
   readonly searchOn?: () => boolean;
   /** Before each chunk, and with `undefined` after it. */
   readonly onChunk?: (index: number | undefined) => void;
+  /** Gets the chunks of the pack that its partial lacks, ascending, if there are any; the later ones without a message. */
+  readonly onFailed?: (failed: readonly FailedChunk[]) => void;
 }
 
-type Pack = ChunkRange & { readonly params: unknown };
+/** Which chunks may fail without their pack (docs/ARCHITECTURE.md, rule 32). */
+export interface GapsAllowed {
+  /** So many of a pack at most, and never all. */
+  readonly most: number;
+  /** No further attempt follows; until then only an error that every attempt would meet makes a gap. */
+  readonly last: boolean;
+}
 
-/** Computes the chunks of a pack and folds them by the tree of spans. An error names the chunk that caused it. */
+type Pack = ChunkRange & { readonly params: unknown; readonly gaps?: GapsAllowed | undefined };
+
+/**
+ * Computes the chunks of a pack and folds them by the tree of spans; chunks that may fail are gaps. An error names the chunk
+ * that caused it.
+ */
 export async function runCompute(
   calculation: AnyCalculation,
   pack: Pack,
   files: Files = noFiles,
-  { searchOn = () => true, onChunk = () => {} }: ComputeHooks = {},
+  { searchOn = () => true, onChunk = () => {}, onFailed = () => {} }: ComputeHooks = {},
 ): Promise<Uint8Array> {
   const { params, from, to } = pack;
+  const isOne = to - from === 1;
+  let failed: FailedChunks = new Map();
   const computeChunk = async (index: number): Promise<unknown> => {
     const chunk = { index, count: pack.count, input: pack.inputs?.[index - from], params, files };
     try {
@@ -100,23 +115,56 @@ export async function runCompute(
       onChunk(undefined);
     }
   };
-  const tree = treeOf(calculation, params, from);
-  for (let index = from; index < to; index += 1)
-    await tree.add({ from: index, size: 1 }, await computeChunk(index));
-  const name = to - from === 1 ? `chunk ${from}` : `chunks ${rangeText(pack)}`;
-  return naming(name, async () => {
-    const spans = await tree.end(pack.coverTo ?? coverOf(pack, pack.count).to);
+  const foldAll = async (compute: (index: number) => Promise<unknown>, fatal?: unknown) => {
+    const tree = treeOf(calculation, params, from);
+    for (let index = from; index < to; index += 1) {
+      let part: unknown;
+      try {
+        part = await compute(index);
+      } catch (error) {
+        if (error === fatal) throw error;
+        leaveOut(pack, failed, index, error);
+        continue;
+      }
+      await tree.add({ from: index, size: 1 }, part);
+    }
+    return tree.end(pack.coverTo ?? coverOf(pack, pack.count).to);
+  };
+  const spans = await foldAll(computeChunk);
+  const bytes = await naming(isOne ? `chunk ${from}` : `chunks ${rangeText(pack)}`, async () => {
     try {
       return await encodeSpans(calculation, spans);
     } catch (error) {
-      for (let index = from; index < to && to - from > 1 && searchOn(); index += 1) {
+      const before = failed;
+      failed = new Map();
+      const storable = async (index: number): Promise<unknown> => {
+        if (isOne || !searchOn()) throw error;
+        const known = before.get(index);
+        if (known !== undefined) throw known;
         // A chunk that throws now did not throw before, so nothing is certain and the first error counts.
         const part = await computeChunk(index).catch(() => Promise.reject(error));
         await naming(`chunk ${index}`, () => encodePart(calculation, part));
-      }
-      throw error;
+        return part;
+      };
+      return encodeSpans(calculation, await foldAll(storable, error));
     }
   });
+  const told = [...failed].map(([chunk, { code, message }], at) => ({
+    ...{ chunk, code },
+    message: at < limits.gapsToldMax ? message.slice(0, limits.errorCharactersMax) : "",
+  }));
+  if (told.length > 0) onFailed(told);
+  return bytes;
+}
+
+type FailedChunks = Map<number, CalculationError>;
+
+/** Makes a chunk a gap of its pack, or throws where the pack fails with it. */
+function leaveOut({ from, to, gaps }: Pack, failed: FailedChunks, index: number, error: unknown): void {
+  if (!(error instanceof CalculationError) || gaps === undefined) throw error;
+  if (!gaps.last && mayPass(error)) throw error;
+  failed.set(index, error);
+  if (failed.size > gaps.most || failed.size === to - from) throw [...failed.values()][0] ?? error;
 }
 
 /** Runs `run`; its error begins with the name of the chunks that caused it, once. */

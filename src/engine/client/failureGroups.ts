@@ -1,4 +1,4 @@
-import { joined } from "../model/packs.ts";
+import { joined, rangeText } from "../model/packs.ts";
 import type { Failure } from "../model/run.ts";
 
 /** A failure record and the work that it is of; `pack` if that is a pack. */
@@ -30,10 +30,11 @@ const sizeOf = ({ packs, tasks }: FailureGroup): number => packs.length + tasks.
 function groupOf(failures: readonly Failed[]) {
   const { code = "", message = "" } = failures[0] ?? {};
   const isOfOneFile = new Set(failures.map((one) => normalized(one.message))).size === 1;
-  const byPack = new Map(
-    failures.flatMap(({ pack, chunks }) => (pack === undefined ? [] : [[pack, chunks] as const])),
+  const packs = [...new Set(failures.flatMap(({ pack }) => pack ?? []))].sort((a, b) => a - b);
+  // The same chunk may have failed in several sends.
+  const chunks = new Map(
+    failures.flatMap(({ chunks }) => (chunks ? [[rangeText(chunks), chunks] as const] : [])),
   );
-  const packs: readonly number[] = [...byPack.keys()].sort((a, b) => a - b);
   return {
     code,
     /** The error with `N` for each number and `ID` for each random id, but in a place in code and in the one file that all name; a long one is cut. */
@@ -41,9 +42,9 @@ function groupOf(failures: readonly Failed[]) {
     /** The first of these errors as it was. */
     sample: message,
     /** Ascending. */
-    packs,
-    /** Of these packs, neighbors joined. */
-    chunks: joined(packs.flatMap((pack) => byPack.get(pack) ?? [])),
+    packs: packs as readonly number[],
+    /** The chunks that failed where that is known, and else those of these packs; neighbors joined. */
+    chunks: joined([...chunks.values()].sort((a, b) => a.from - b.from)),
     /** Failed work that is no pack: `plan`, `node/1/00003` or `finish`. */
     tasks: [...new Set(failures.flatMap(({ work, pack }) => (pack === undefined ? [work] : [])))],
     attempts: failures.reduce((sum, { attempts }) => sum + attempts, 0),

@@ -1,6 +1,7 @@
 import pMap from "p-map";
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
+import { countOf } from "../model/figures.ts";
 import { chunksOfPack } from "../model/packs.ts";
 import { type Failure, failureSchema, type Plan } from "../model/run.ts";
 import { parseFailure, parseTried, runBlobs, workName } from "../model/runBlobs.ts";
@@ -9,10 +10,13 @@ import { type Client, clientLimits } from "./client.ts";
 import { blobPages } from "./containersAndQueues.ts";
 import { failedAttempts, type TriedNote } from "./failedAttempts.ts";
 import { type FailureGroup, groupFailures } from "./failureGroups.ts";
-import { chunkInputs } from "./planInputs.ts";
+import { rangeInputs } from "./planInputs.ts";
 import { readPlan, readState, requireSpec, unlessUnreadable } from "./runDocuments.ts";
 
-/** How one send of one piece of work ended without output; or the latest failed attempt of work that is still tried. */
+/**
+ * How one send of one piece of work ended without output, or one chunk of it; or the latest failed attempt of work that is
+ * still tried. `chunks` is the one chunk that failed, where that is known, and else the whole pack.
+ */
 export interface FailureView extends Omit<Failure, "v"> {
   /** `00003/00000042`, `node/1/00003`, `plan` or `finish`. */
   readonly work: string;
@@ -56,9 +60,9 @@ export async function failures(
   });
   const read = (name: string) => readRecord(client, name);
   const readable = await pMap(records.slice(0, max), read, { concurrency: clientLimits.readsAtOnce });
-  const ended = readable.filter((one) => one !== undefined);
+  const ended = readable.flatMap((one) => (one === undefined ? [] : byChunk(one)));
   const attempts = known?.state ? await failedAttempts(client, known.state, notes, new Set(records)) : [];
-  const trying = attempts.map(({ attempt, ...send }) => viewOf(send, attempt));
+  const trying = attempts.flatMap(({ attempt, ...send }) => byChunk(viewOf(send, attempt)));
   const origin = known?.state?.origin;
   // The plan of the newest generation, which only a readable state names: a retry may have planned anew.
   const plan = async () =>
@@ -85,14 +89,45 @@ async function withChunks(
   if (!found.some(({ pack, chunks }) => pack !== undefined && (inputs || chunks === undefined))) return found;
   const plan = await readPlan();
   if (plan === undefined) return found;
-  const packs = inputs ? found.flatMap(({ pack }) => pack ?? []) : [];
-  const inputsOf = await chunkInputs(client, plan, packs);
-  return found.map((one) => {
-    if (one.pack === undefined) return one;
-    const chunks = one.chunks ?? chunksOfPack(plan, one.pack);
-    const known = inputsOf.get(one.pack);
-    return known === undefined ? { ...one, chunks } : { ...one, chunks, inputs: known };
+  const all = found.map((one) =>
+    one.pack === undefined ? one : { ...one, chunks: one.chunks ?? chunksOfPack(plan, one.pack) },
+  );
+  const known = inputs
+    ? await rangeInputs(
+        client,
+        plan,
+        all.flatMap(({ chunks }) => chunks ?? []),
+      )
+    : undefined;
+  return all.map((one) => {
+    const its = one.chunks && known?.get(one.chunks);
+    return its === undefined ? one : { ...one, inputs: its };
   });
+}
+
+/**
+ * A record by what failed: one failure for each chunk that it names, as far as it tells of them, or for the one that its
+ * message names.
+ */
+function byChunk(failure: FailureView): readonly FailureView[] {
+  const { gaps, ...one } = failure;
+  const chunk = chunkIn(one.message);
+  if (gaps === undefined)
+    return [chunk === undefined ? one : { ...one, chunks: { from: chunk, to: chunk + 1 } }];
+  const told = gaps.first.map(({ chunk, code, message }) => ({
+    ...{ ...one, chunks: { from: chunk, to: chunk + 1 } },
+    ...{ code: code || one.code, message: message || `chunk ${chunk}: failed` },
+  }));
+  const more = gaps.failed - told.length;
+  return more > 0
+    ? [...told, { ...one, message: `${countOf(more, "further chunk")} of these failed` }]
+    : told;
+}
+
+/** The chunk that a thread names in its error. */
+function chunkIn(message: string): number | undefined {
+  const [, chunk] = /^chunk (\d+): /.exec(message) ?? [];
+  return chunk === undefined ? undefined : Number(chunk);
 }
 
 /** The names of the first `max` records or more, and the notes of failed attempts before and among them. */

@@ -1,5 +1,5 @@
 import { decodeJson } from "../model/decode.ts";
-import { chunksOfPack } from "../model/packs.ts";
+import { type Range, sizeOf } from "../model/packs.ts";
 import { type Plan, segmentSchema } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { type Client, clientLimits } from "./client.ts";
@@ -17,21 +17,24 @@ export async function chunkInput(client: Client, plan: Plan, chunk: number): Pro
   return inputs[chunk - (starts[number] ?? 0)];
 }
 
-/** The inputs of the chunks of packs, by pack: for listed plans and small packs, from at most a few segments. */
-export async function chunkInputs(
+/**
+ * The inputs of each of these ranges of chunks, or undefined: for listed plans and short ranges, from at most a few segments.
+ */
+export async function rangeInputs(
   client: Client,
   plan: Plan,
-  packs: Iterable<number>,
-): Promise<ReadonlyMap<number, readonly unknown[]>> {
-  const known = new Map<number, readonly unknown[]>();
-  if (plan.segments === undefined || plan.packSize > clientLimits.inputsShownMax) return known;
+  ranges: readonly Range[],
+): Promise<ReadonlyMap<Range, readonly unknown[]>> {
+  const known = new Map<Range, readonly unknown[]>();
+  if (plan.segments === undefined) return known;
   const { starts, attempt } = plan.segments;
   const blobs = runBlobs(plan.run, plan.uid, plan.origin);
+  const short = ranges.filter((range) => sizeOf(range) <= clientLimits.inputsShownMax);
   let reads = 0;
-  // Packs ascend, so one segment is kept: each may hold megabytes.
+  // They ascend, so one segment is kept: each may hold megabytes.
   let held: { readonly number: number; readonly inputs: readonly unknown[] } | undefined;
-  for (const pack of [...new Set(packs)].sort((a, b) => a - b)) {
-    const { from, to } = chunksOfPack(plan, pack);
+  for (const range of short.sort((a, b) => a.from - b.from)) {
+    const { from, to } = range;
     const inputs: unknown[] = [];
     let number = starts.findLastIndex((start) => start <= from);
     for (let start = starts[number]; start !== undefined && start < to; start = starts[number]) {
@@ -43,7 +46,7 @@ export async function chunkInputs(
       inputs.push(...held.inputs.slice(Math.max(from - start, 0), to - start));
       number += 1;
     }
-    if (inputs.length > 0 && inputs.length === to - from) known.set(pack, inputs);
+    if (inputs.length > 0 && inputs.length === to - from) known.set(range, inputs);
   }
   return known;
 }

@@ -86,6 +86,8 @@ interface Counts {
   readonly total: number;
   readonly done: number;
   readonly failed: number;
+  /** Packs of which only some chunks failed, and the others are done; absent if there are none. */
+  readonly gapped?: number;
   /** Of a run that ends early: neither done nor known to have failed when it did. Absent if there are none. */
   readonly givenUp?: number;
 }
@@ -196,8 +198,9 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
   const total = packsOf(layout);
   const givenUp = givenUpOf(state);
   const sent = Math.min(packsDone + packsFailed + state.inFlight, total) - givenUp.unsent;
+  const lost = splitLost(packsFailed, givenUp.packs, state.packsGapped);
   return {
-    packs: { total, sent, done: packsDone, ...splitLost(packsFailed, givenUp.packs), again: state.sentAgain },
+    packs: { total, sent, done: packsDone, ...lost, again: state.sentAgain },
     chunks: {
       total: layout.chunks,
       done: state.chunksDone,
@@ -213,9 +216,16 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
   };
 }
 
-/** What the counts of a state and of a summary hold as failed, without what was given up. */
-export const splitLost = (failed: number, givenUp: number): Pick<Counts, "failed" | "givenUp"> =>
-  givenUp === 0 ? { failed } : { failed: Math.max(0, failed - givenUp), givenUp };
+/** What the counts of a state and of a summary hold as failed, without what was given up or has gaps. */
+export const splitLost = (
+  failed: number,
+  givenUp: number,
+  gapped = 0,
+): Pick<Counts, "failed" | "givenUp" | "gapped"> => ({
+  failed: Math.max(0, failed - givenUp - gapped),
+  ...(gapped === 0 ? {} : { gapped }),
+  ...(givenUp === 0 ? {} : { givenUp }),
+});
 
 function commandOf(state: State | undefined, marker: Marker | undefined): RunView["command"] {
   const number = marker?.command ?? state?.command ?? 0;

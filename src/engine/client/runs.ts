@@ -188,4 +188,8 @@ function viewOfClosed({ finishedMs, retriedMs, calls, ...closed }: ClosedRun, su
 }
 
 const countsOf = (counts: ClosedRun["packs"]): RunView["chunks"] =>
-  counts && { total: counts.total, done: counts.done, ...splitLost(counts.failed, counts.givenUp ?? 0) };
+  counts && {
+    total: counts.total,
+    done: counts.done,
+    ...splitLost(counts.failed, counts.givenUp ?? 0, counts.gapped),
+  };

@@ -7,8 +7,11 @@ import { decodeJson, idSchema, wireVersion } from "./decode.ts";
  * the manifest decide, and a leader that was deposed for minutes may leave one of a run that has been deleted since.
  */
 const count = z.int().nonnegative();
-/** `failed` includes those given up. */
-const counts = z.object({ total: count, done: count, failed: count, givenUp: count.optional() });
+/** `failed` includes those given up, and packs with gaps. */
+const counts = z.object({
+  ...{ total: count, done: count, failed: count },
+  ...{ givenUp: count.optional(), gapped: count.optional() },
+});
 
 const closedRunSchema = z.object({
   v: z.literal(wireVersion),

@@ -84,6 +84,51 @@ export class CalculationError extends LeasefoldError {
   }
 }
 
+/** Codes of calculation errors that another attempt, often in another process, may not meet. */
+const passing: ReadonlySet<string> = new Set([
+  // User code, which may depend on anything.
+  "calculation-threw",
+  // The thread, its memory and its time are shared with other work on the machine.
+  "thread-not-started",
+  "thread-exited",
+  "thread-crashed",
+  "out-of-memory",
+  "time-limit",
+  "query-too-long",
+  "query-too-large",
+  "dropped",
+  // Storage refused one instance, or one call.
+  "file-denied",
+  "file-refused",
+  // During a deployment two versions of the app with other calculations run side by side.
+  "unknown-calculation",
+  "bad-calculation-file",
+  "no-calculation-file",
+  "calculation-name",
+  "no-library",
+  "old-node",
+]);
+
+export const mayPass = ({ code }: Pick<CalculationError, "code">): boolean => passing.has(code);
+
+/** A chunk that a partial lacks, and why. */
+export interface FailedChunk {
+  readonly chunk: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Chunks of a pack failed, and a partial of its others is stored. Code and message are those of one of them. */
+export class ChunksFailedError extends CalculationError {
+  readonly failed: number;
+  readonly first: readonly FailedChunk[];
+  constructor({ code, message }: FailedChunk, failed: number, first: readonly FailedChunk[]) {
+    super(code, message);
+    this.failed = failed;
+    this.first = first;
+  }
+}
+
 /** A bug in Leasefold. */
 export class InvariantError extends LeasefoldError {}
 

@@ -1,5 +1,6 @@
 import { wireVersion } from "./decode.ts";
 import { limits } from "./limits.ts";
+import { planTag } from "./output.ts";
 import type { Failure } from "./run.ts";
 
 /** How a send ended, as its record's metadata tell it to whoever lists the records. */
@@ -11,14 +12,19 @@ export interface ToldFailure {
   readonly attemptsMax: number;
   /** Every other attempt would fail as well. */
   readonly final: boolean;
+  /** Where the other chunks of its pack have a partial: how many failed, and the plan that it is of, as outputs carry it. */
+  readonly gaps?: { readonly failed: number; readonly plan: string | undefined };
 }
 
 /** Characters of a message in metadata, which have 8 KB. */
 const toldCharactersMax = 500;
 
-/** A failure record as it is stored: cause and message also ride in the metadata, so that one list brings those of all. */
-export function encodeFailure(failure: Omit<Failure, "v">) {
-  const { cause, code, attempts, attemptsMax, final } = failure;
+/**
+ * A failure record as it is stored: cause and message also ride in the metadata, so that one list brings those of all.
+ * `plan`: its SHA-256.
+ */
+export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
+  const { cause, code, attempts, attemptsMax, final, gaps } = failure;
   const message = failure.message.slice(0, limits.errorCharactersMax);
   const record: Failure = { v: wireVersion, ...failure, message };
   const metadata: Record<string, string> = {
@@ -28,6 +34,8 @@ export function encodeFailure(failure: Omit<Failure, "v">) {
     message: Buffer.from(message.slice(0, toldCharactersMax)).toString("base64url"),
     ...(attemptsMax === undefined ? {} : { attemptsmax: String(attemptsMax) }),
     ...(final === true ? { final: "1" } : {}),
+    ...(gaps === undefined ? {} : { failed: String(gaps.failed) }),
+    ...(gaps === undefined || plan === undefined ? {} : { plan: planTag(plan) }),
   };
   return { body: JSON.stringify(record), write: { contentType: "application/json", metadata } };
 }
@@ -41,5 +49,6 @@ export function decodeToldFailure(metadata: Readonly<Record<string, string>>): T
     attempts: number("attempts"),
     attemptsMax: number("attemptsmax"),
     final: metadata["final"] === "1",
+    ...(number("failed") === 0 ? {} : { gaps: { failed: number("failed"), plan: metadata["plan"] } }),
   };
 }

@@ -15,6 +15,9 @@ export const limits = {
   /** Bytes of a partial that also ride in its metadata, before base64url: metadata holds 8 KB with names
    *  (learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata). */
   inlineBytesMax: 4_096,
+  /** Chunks of a pack that may have gaps, of which a bitmap rides in metadata too, and gaps whose errors a record tells. */
+  gappedChunksMax: 32_768,
+  gapsToldMax: 20,
   /** Intervals of packs that a plan reuses, which the state repeats, and earlier plans that have them: each is a list. */
   reusedIntervalsMax: 256,
   reusedRunsMax: 8,
@@ -182,8 +185,7 @@ export const limits = {
   errorCharactersMax: 2_000,
 
   // Messages for later or for other code.
-  /** Bytes of a message: a queue takes 64 KiB (learn.microsoft.com/rest/api/storageservices/put-message), less what the
-   *  copy for a later attempt adds. */
+  /** A queue takes 64 KiB (learn.microsoft.com/rest/api/storageservices/put-message); the copy for a later attempt adds some. */
   messageBytesMax: 64 * 1024 - 128,
   /** A message that may succeed later is requeued, hidden for this: storage was busy, or its version is newer. */
   retryDelayS: 30,
@@ -238,9 +240,8 @@ export const calculationLimits = {
   partialBytesMax: 32 * 1024 * 1024,
   /** One saved file: a thread, and then the process that uploads it, hold it whole. */
   savedBytesMax: 128 * 1024 * 1024,
-  /** One result. Its copy from the thread into the process keeps the event loop busy for 0.8 s (measured; a beat has
-   *  0.9 s) and takes 1.1 GB at its peak, of the 2 GB of an instance. JSON is one text, of 2^29 - 24 characters at most
-   *  (`buffer.constants.MAX_STRING_LENGTH`). */
+  /** One result. Its copy from the thread keeps the event loop busy for 0.8 s (measured; a beat has 0.9 s) and takes 1.1 GB at
+   *  its peak, of 2 GB. JSON is one text, of 2^29 - 24 characters at most (`buffer.constants.MAX_STRING_LENGTH`). */
   resultBytesMax: 512 * 1024 * 1024,
   /** Characters of a result's content type: an HTTP header and a line of `status`. */
   contentTypeCharactersMax: 200,

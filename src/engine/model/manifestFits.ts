@@ -1,6 +1,16 @@
 import { accepts } from "./identity.ts";
 import { limits } from "./limits.ts";
-import { indexesOf, joined, packsOf, rangesOfShard, shardsOf, sizeOf } from "./packs.ts";
+import {
+  indexesOf,
+  joined,
+  type Layout,
+  packsIn,
+  packsOf,
+  type Range,
+  rangesOfShard,
+  shardsOf,
+  sizeOf,
+} from "./packs.ts";
 import type { Manifest } from "./run.ts";
 import { resultBlobs } from "./runBlobs.ts";
 import type { State } from "./state.ts";
@@ -26,9 +36,7 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
   const shards = indexesOf({ from: 0, to: shardsOf(layout) });
   const open = shards.filter((shard) => state.sealed[shard] === undefined);
   if (open.length > 0) return `${open.length} of ${shards.length} shards are open`;
-  const missing = joined(
-    shards.flatMap((shard) => rangesOfShard(layout, shard, state.sealed[shard]?.members, "missing")),
-  );
+  const { missing, folded } = countedOf(state, layout, manifest);
   const extension = manifest.blob.slice(manifest.blob.lastIndexOf(".") + 1);
   const counted = {
     run,
@@ -36,8 +44,8 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
     generation,
     chunks: layout.chunks,
     packs: packsOf(layout),
-    folded: layout.chunks - missing.reduce((sum, range) => sum + sizeOf(range), 0),
-    complete: missing.length === 0,
+    folded,
+    complete: folded === layout.chunks,
     missing,
     blob: resultBlobs(run, uid).result(generation, manifest.attempt, extension),
   } satisfies Partial<Manifest>;
@@ -57,6 +65,44 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
   if (other !== undefined) return `it was computed by ${clip(other)} too`;
   const unknown = manifest.terms.find((one) => !hasLed(state, one));
   return unknown === undefined ? undefined : `term ${unknown.term} of ${unknown.holder} did not lead it`;
+}
+
+/**
+ * What the leader counted: of a gapped pack only how many chunks it lacks, so which ones is taken from the manifest, and their
+ * number has to fit.
+ */
+function countedOf(
+  { sealed }: State,
+  layout: Layout,
+  manifest: Manifest,
+): Pick<Manifest, "missing" | "folded"> {
+  const shards = indexesOf({ from: 0, to: shardsOf(layout) });
+  const gapped = new Set(shards.flatMap((shard) => packsIn(layout, shard, sealed[shard]?.gapped)));
+  const whole = shards
+    .flatMap((shard) => rangesOfShard(layout, shard, sealed[shard]?.members, "missing"))
+    .flatMap((range) => byPack(layout, range))
+    .filter(({ pack }) => !gapped.has(pack));
+  const theirs = manifest.missing.flatMap((range) => byPack(layout, range));
+  const all = [...whole, ...theirs.filter(({ pack }) => gapped.has(pack))].sort((a, b) => a.from - b.from);
+  const lacking = shards.reduce((sum, shard) => sum + (sealed[shard]?.lacking ?? 0), 0);
+  const chunks = (ranges: readonly Range[]): number => ranges.reduce((sum, range) => sum + sizeOf(range), 0);
+  const fits = chunks(all) === chunks(whole) + lacking;
+  return {
+    missing: fits ? joined(all) : joined(whole),
+    folded: layout.chunks - chunks(whole) - lacking,
+  };
+}
+
+/** A range of chunks, cut where packs begin. */
+function byPack({ packSize }: Layout, { from, to }: Range): (Range & { readonly pack: number })[] {
+  const pieces: (Range & { readonly pack: number })[] = [];
+  for (let at = from; at < to; ) {
+    const pack = Math.floor(at / packSize);
+    const end = Math.min(to, (pack + 1) * packSize);
+    pieces.push({ pack, from: at, to: end });
+    at = end;
+  }
+  return pieces;
 }
 
 /** A full list of terms has lost the oldest ones, so any term may have led. So may any before an earlier state was lost. */

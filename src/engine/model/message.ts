@@ -56,7 +56,7 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     ),
   /**
    * Folds the packs of a shard (level 1), or neighboring nodes of the level below. `members` is the bitmap of packs to fold
-   * (absent: all); `childGens` gives the generation of each node if they differ from `gen`.
+   * whole (absent: all), `gapped` that of packs to fold with gaps; `childGens` gives the generation of each node if they differ from `gen`.
    */
   z.object({
     ...common,
@@ -64,13 +64,15 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     level: z.int().positive(),
     index: count,
     members: z.string().optional(),
+    gapped: z.string().optional(),
     childGens: z.string().optional(),
   }),
-  /** Folds the top of the tree and writes the result; `members` if the top is the packs. */
+  /** Folds the top of the tree and writes the result; `members` and `gapped` if the top is the packs. */
   z.object({
     ...common,
     kind: z.literal("finish"),
     members: z.string().optional(),
+    gapped: z.string().optional(),
     childGens: z.string().optional(),
     /** For the manifest: who led so far. */
     terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).optional(),

@@ -2,8 +2,8 @@ import { decodeBitmap, hasBit } from "./bitmap.ts";
 import { chunksOfPack, type Layout, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
 import { isFinal, type State } from "./state.ts";
 
-/** What readers of a state see of its packs. `givenUp`: the run ended early without it, and no leader knew that it had failed. */
-export type Outcome = "done" | "failed" | "givenUp" | "inFlight";
+/** What readers of a state see of its packs. `gapped`: only some of its chunks failed. `givenUp`: the run ended early without it, and no leader knew that it had failed. */
+export type Outcome = "done" | "gapped" | "failed" | "givenUp" | "inFlight";
 
 /** How the packs of a shard are, each undefined if it was not sent; undefined where nothing of the shard was sent or done. */
 export function outcomesOf(
@@ -19,7 +19,11 @@ export function outcomesOf(
   const sealed = state.sealed[shard];
   if (sealed !== undefined) {
     const isMember = bitsOf(packs, sealed.members);
-    return (pack) => (isMember?.(pack) === false ? lost(pack) : "done");
+    const isGapped = bitsOf(packs, sealed.gapped);
+    return (pack) => {
+      if (isMember?.(pack) !== false) return "done";
+      return isGapped?.(pack) === true ? "gapped" : lost(pack);
+    };
   }
   const open = state.open[shard];
   if (open === undefined) return undefined;
@@ -28,6 +32,7 @@ export function outcomesOf(
   const sentUpTo = isFinal(state.phase) ? 0 : (gaveUp?.cursor ?? state.cursor);
   return (pack) => {
     if (isDone?.(pack) === true) return "done";
+    if (open.gapped?.[pack] !== undefined) return "gapped";
     if (isLost?.(pack) === true) return lost(pack);
     return pack < sentUpTo ? "inFlight" : undefined;
   };

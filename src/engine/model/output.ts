@@ -80,8 +80,13 @@ function plain(code: string): string {
 
 /** What a fold needs in addition to the bytes of a partial or node. A node carries it in its metadata. */
 export interface FoldFacts {
-  /** For a shard's node: the bitmap of the packs folded into it; absent: all. */
+  /**
+   * For a shard's node: the bitmap of the packs that are folded into it whole; absent: all. For the partial of a gapped
+   * pack: that of the chunks folded into it, by their index in the pack.
+   */
   readonly members?: string | undefined;
+  /** For a shard's node: the bitmap of the gapped packs among those folded into it; absent: none. */
+  readonly gapped?: string | undefined;
   /** Folded chunks. */
   readonly folded: number;
   /** Attempts of the folded packs together. */
@@ -97,12 +102,14 @@ const versionsMax = 16;
 
 export const encodeFoldFacts = ({
   members,
+  gapped,
   folded,
   attempts,
   reused = 0,
   code,
 }: FoldFacts): Record<string, string> => ({
   ...(members === undefined ? {} : { members }),
+  ...(gapped === undefined ? {} : { gapped }),
   folded: String(folded),
   attempts: String(attempts),
   ...(reused === 0 ? {} : { reused: String(reused) }),
@@ -116,6 +123,7 @@ const count = z
   .transform(Number);
 const foldFactsSchema = z.object({
   members: z.string().optional(),
+  gapped: z.string().optional(),
   folded: count,
   attempts: count,
   reused: count.optional(),

@@ -123,23 +123,38 @@ export function packSizeFor(chunks: number, chunkMs: number, limitMs: number): n
 export const reusablePackSize = (chunks: number, size: number): number =>
   Math.min(size, Math.max(1, 2 ** Math.floor(Math.log2(chunks / limits.packsReusable))));
 
-/** Chunk ranges of the packs that `has` lacks, ascending, with neighbors joined. */
-export function gapsOf(layout: Layout, packs: Range, has: (pack: number) => boolean): Range[] {
-  const lacking = indexesOf(packs).filter((pack) => !has(pack));
-  return joined(lacking.map((pack) => chunksOfPack(layout, pack)));
-}
-
-/** Chunk ranges of a shard that are folded into its node, or that are missing from it; ascending. */
+/**
+ * Chunk ranges of a shard that are folded, or that are missing; ascending. `members` are its packs that are folded whole
+ * (absent: all), and `gapped` gives of others the bitmap of the chunks that are.
+ */
 export function rangesOfShard(
   layout: Layout,
   shard: number,
   members: string | undefined,
   which: "folded" | "missing",
+  gapped: ReadonlyMap<number, string> = new Map(),
 ): Range[] {
   const packs = packsOfShard(layout, shard);
   const bits = members === undefined ? undefined : decodeBitmap(members, sizeOf(packs));
-  const folded = (pack: number): boolean => bits === undefined || hasBit(bits, pack - packs.from);
-  return gapsOf(layout, packs, (pack) => folded(pack) === (which === "missing"));
+  const isFolded = (pack: number): boolean => bits === undefined || hasBit(bits, pack - packs.from);
+  return joined(
+    indexesOf(packs).flatMap((pack) => {
+      const chunks = chunksOfPack(layout, pack);
+      const some = isFolded(pack) ? undefined : gapped.get(pack);
+      if (some === undefined) return isFolded(pack) === (which === "folded") ? [chunks] : [];
+      const has = decodeBitmap(some, sizeOf(chunks));
+      const is = (chunk: number): boolean => hasBit(has, chunk - chunks.from) === (which === "folded");
+      return indexesOf(chunks).flatMap((chunk) => (is(chunk) ? [{ from: chunk, to: chunk + 1 }] : []));
+    }),
+  );
+}
+
+/** The packs of a shard whose bit is set; of no bitmap none. */
+export function packsIn(layout: Layout, shard: number, bitmap: string | undefined): number[] {
+  if (bitmap === undefined) return [];
+  const packs = packsOfShard(layout, shard);
+  const bits = decodeBitmap(bitmap, sizeOf(packs));
+  return indexesOf(packs).filter((pack) => hasBit(bits, pack - packs.from));
 }
 
 /** Ascending ranges with neighbors joined. */

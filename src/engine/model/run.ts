@@ -17,6 +17,12 @@ export const toleranceSchema = z.union([
 ]);
 export type Tolerance = z.infer<typeof toleranceSchema>;
 
+/** How many failed chunks a run may end with. */
+export function toleratedChunks(tolerate: Tolerance | undefined, chunks: number): number {
+  if (tolerate === undefined) return 0;
+  return "chunks" in tolerate ? tolerate.chunks : Math.floor((tolerate.percent / 100) * chunks);
+}
+
 /** Of a calculation; `registry.ts` allows 40 characters. A longer one comes from no client of ours, and lists would show it. */
 const name = z.string().max(100);
 
@@ -61,14 +67,23 @@ export const layoutSchema = z.object({
   fold: z.literal("spans").optional(),
 });
 
-/** Version 2 keeps instances of earlier versions from folding by their own rule; 3 from missing what is reused. */
+/**
+ * Version 2 keeps instances of earlier versions from folding by their own rule; 3 from missing what is reused; 4, of a run
+ * that tolerates failed chunks, from missing partials with gaps.
+ */
 export const planVersion = 2;
 export const reusingPlanVersion = 3;
+export const gappedPlanVersion = 4;
 
 /** `{id}/{uid}/plan.json`, create-only: the first planning attempt writes it. */
 export const planSchema = z
   .object({
-    v: z.union([version, z.literal(planVersion), z.literal(reusingPlanVersion)]),
+    v: z.union([
+      version,
+      z.literal(planVersion),
+      z.literal(reusingPlanVersion),
+      z.literal(gappedPlanVersion),
+    ]),
     run: idSchema,
     uid: idSchema,
     /** The generation that planned; absent for the first. It names plan, partials and nodes. */
@@ -86,7 +101,7 @@ export const planSchema = z
     reused: z.array(reusedSchema).optional(),
     calls: z.string(),
   })
-  .meta({ wireVersion: reusingPlanVersion });
+  .meta({ wireVersion: gappedPlanVersion });
 export type Plan = z.infer<typeof planSchema>;
 
 /** What becomes of a run whose plan has no rule that this version folds by. */
@@ -181,5 +196,12 @@ export const failureSchema = z.object({
   final: z.boolean().optional(),
   /** Chunks concerned; absent for plan, combine and finish. */
   chunks: rangeSchema.optional(),
+  /** Where the others of its pack have a partial: how many chunks failed, and why the first of them did (rule 32). */
+  gaps: z
+    .object({
+      failed: count,
+      first: z.array(z.object({ chunk: count, code: z.string(), message: z.string() })),
+    })
+    .optional(),
 });
 export type Failure = z.infer<typeof failureSchema>;

@@ -31,8 +31,9 @@ export const childrenOf = (layout: Layout, level: number, index: number): Range 
 export const coverOfPack = (layout: Layout, pack: number): Range =>
   coverOf(chunksOfPack(layout, pack), layout.chunks);
 
-/** What a node covers. */
+/** What a node covers. One of level 0 is the partial of a gapped pack. */
 export function coverOfNode(layout: Layout, level: number, index: number): Range {
+  if (level === 0) return coverOfPack(layout, index);
   const shards = layout.fanIn ** (level - 1);
   const first = packsOfShard(layout, index * shards).from;
   const last = packsOfShard(layout, Math.min((index + 1) * shards, shardsOf(layout)) - 1).to - 1;

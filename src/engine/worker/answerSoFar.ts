@@ -2,11 +2,18 @@ import { decodeBitmap, hasBit } from "../model/bitmap.ts";
 import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
-import { chunksOfPack, joined, type Range, rangesOfShard, shardsOf } from "../model/packs.ts";
+import { chunksOfPack, joined, packsIn, type Range, rangesOfShard, shardsOf } from "../model/packs.ts";
 import type { Answer } from "../model/run.ts";
 import { resultBlobs } from "../model/runBlobs.ts";
 import { foldBounded } from "./folding/fold.ts";
-import { type FoundOutput, findNodes, findPacks, generationsOf, type OutputsOf } from "./folding/outputs.ts";
+import {
+  type FoundOutput,
+  findNodes,
+  findPacks,
+  generationsOf,
+  membersOfGapped,
+  type OutputsOf,
+} from "./folding/outputs.ts";
 import { taskOptions } from "./markerWatch.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";
 import { uploadResult } from "./uploadResult.ts";
@@ -90,10 +97,12 @@ async function* outputsSoFar(of: OutputsOf, message: MessageOf<"sofar">): AsyncG
     const some = [...generations].slice(from, from + limits.fanIn);
     const sealed = some.filter(([shard]) => hasBit(nodes, shard) && !open.has(shard));
     const found = await findNodes(of, 1, new Map(sealed));
-    for (const [shard] of some) {
+    for (const [shard, gen] of some) {
       const node = found.get(shard);
       if (node !== undefined) {
-        yield { ...node, covers: rangesOfShard(plan, shard, node.facts.members, "folded") };
+        const { members, gapped } = node.facts;
+        const gaps = await membersOfGapped(of, gen, packsIn(plan, shard, gapped));
+        yield { ...node, covers: rangesOfShard(plan, shard, members, "folded", gaps) };
       } else if (open.has(shard)) {
         for (const [pack, partial] of await findPacks(of, shard)) {
           yield { ...partial, covers: [chunksOfPack(plan, pack)] };

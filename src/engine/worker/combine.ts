@@ -16,7 +16,7 @@ export async function combineNode(
   attempt: Attempt<MessageOf<"combine">>,
 ): Promise<string> {
   const { message, wanted } = attempt;
-  const { run, uid, origin, index, level, gen, members } = message;
+  const { run, uid, origin, index, level, gen, members, gapped } = message;
   const { calculation, params } = await ports.documents.spec(message);
   const plan = await ports.documents.plan(message);
   if (index >= (nodeCounts(plan)[level - 1] ?? 0)) {
@@ -25,7 +25,7 @@ export async function combineNode(
   const of = { ports, plan, wanted };
   const below =
     level === 1
-      ? await wantedPacks(of, index, members)
+      ? await wantedPacks(of, index, message)
       : await wantedNodes(of, level - 1, childrenOf(plan, level, index), message);
 
   const code = ports.versionOf(calculation);
@@ -46,7 +46,7 @@ export async function combineNode(
     ms: ms + folded.ms,
     code,
     attempt: attemptOf(message),
-    metadata: encodeFoldFacts({ ...facts, ...(level === 1 ? { members } : {}) }),
+    metadata: encodeFoldFacts({ ...facts, ...(level === 1 ? { members, gapped } : {}) }),
   };
   return writeOutput(ports, runBlobs(run, uid, origin).node(gen, level, index), output, wanted);
 }

@@ -1,17 +1,28 @@
 import { hash } from "node:crypto";
-import { CalculationError, InputError } from "../model/errors.ts";
+import { clearBit, countBits, decodeBitmap, encodeBitmap, fullBitmap, hasBit } from "../model/bitmap.ts";
+import {
+  CalculationError,
+  ChunksFailedError,
+  type FailedChunk,
+  InputError,
+  mayPass,
+} from "../model/errors.ts";
+import { limits } from "../model/limits.ts";
 import { attemptOf, type MessageOf } from "../model/message.ts";
-import { encodeVerified, type Verified } from "../model/output.ts";
-import { chunksOfPack, packsOf, shardOf } from "../model/packs.ts";
-import type { Plan, Spec } from "../model/run.ts";
+import { decodeFoldFacts, encodeFoldFacts, encodeVerified, type Verified } from "../model/output.ts";
+import { chunksOfPack, indexesOf, packsOf, shardOf } from "../model/packs.ts";
+import { type Plan, type Spec, toleratedChunks } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { coverOfPack } from "../model/tree.ts";
-import { writeOutput } from "./folding/outputs.ts";
+import { type Output, writeOutput } from "./folding/outputs.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
-import type { TaskOptions, TaskOutput } from "./threads/userCode.ts";
+import type { ComputeOutput, ComputeTask, TaskOptions } from "./threads/userCode.ts";
 
-/** Computes the chunks of one pack, folds them, and writes their partial under the pack's own name. */
+/**
+ * Computes the chunks of one pack, folds them, and writes their partial under the pack's own name. Where the run tolerates
+ * failed chunks, the last attempt leaves out those that fail; see `writeGapped`.
+ */
 export async function computePack(
   ports: WorkerPorts,
   attempt: Attempt<MessageOf<"compute">>,
@@ -35,10 +46,45 @@ export async function computePack(
     await storage.blobs.create(names.results, resultBlobs(run, uid).file(name), body);
     saves = true;
   };
-  const { bytes, ms } = await computed(ports, plan, attempt, onSave);
+  const last = attemptOf(message) >= (spec.attempts ?? limits.attemptsDefault);
+  const most = to - from > limits.gappedChunksMax ? 0 : toleratedChunks(spec.tolerate, plan.chunks);
+  const gaps = most > 0 ? { most, last } : undefined;
+  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, { gaps, onSave });
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
+  if (failed.length > 0) return writeGapped(ports, attempt, output, failed);
   return writeOutput(ports, runBlobs(run, uid, origin).part(shard, pack), output, wanted);
+}
+
+/**
+ * Writes the partial of a pack of which chunks failed as a node of level 0 of its generation, create-only, and then throws
+ * what ends the send with a record of them. The record tells what is stored, since another attempt may have been first; a
+ * whole partial has another name, and the leader takes it instead until the shard is sealed.
+ */
+async function writeGapped(
+  ports: WorkerPorts,
+  { message, wanted }: Attempt<MessageOf<"compute">>,
+  output: Output & { readonly code: string },
+  failed: readonly FailedChunk[],
+): Promise<never> {
+  const { run, uid, origin, gen, pack, from, to } = message;
+  const bits = fullBitmap(to - from);
+  for (const { chunk } of failed) clearBit(bits, chunk - from);
+  const name = runBlobs(run, uid, origin).node(gen, 0, pack);
+  const facts = { members: encodeBitmap(bits), folded: countBits(bits), attempts: output.attempt };
+  const metadata = encodeFoldFacts({ ...facts, code: [output.code] });
+  const written = await writeOutput(ports, name, { ...output, metadata }, wanted);
+  const there = written === "existed" ? await ports.storage.blobs.head(ports.names.runs, name) : undefined;
+  const members =
+    there?.kind === "found" ? decodeFoldFacts(there.properties.metadata, name).members : facts.members;
+  const has = decodeBitmap(members ?? "", to - from);
+  const own = new Map(failed.map((one) => [one.chunk, one]));
+  const gaps = indexesOf({ from, to })
+    .filter((chunk) => !hasBit(has, chunk - from))
+    .map((chunk) => own.get(chunk) ?? { chunk, code: "", message: "" });
+  // One that may pass stands for all, so that other sends of the pack are waited for.
+  const [one] = [...failed.filter(({ code }) => mayPass({ code })), ...failed];
+  throw new ChunksFailedError(one as FailedChunk, gaps.length, gaps.slice(0, limits.gapsToldMax));
 }
 
 /** Computes a pack again and writes the hash of its partial, and nothing else. The run may have ended long ago. */
@@ -60,14 +106,14 @@ async function computed(
   ports: WorkerPorts,
   plan: Plan,
   attempt: Attempt<MessageOf<"compute" | "verify">>,
-  onSave?: TaskOptions["onSave"],
-): Promise<TaskOutput> {
+  { gaps, onSave }: Pick<ComputeTask, "gaps"> & Pick<TaskOptions, "onSave"> = {},
+): Promise<ComputeOutput> {
   const { message, delivery } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
   const { from, to } = chunksOfPack(plan, message.pack);
   const inputs = await ports.documents.inputs(plan, from, to);
   const coverTo = coverOfPack(plan, message.pack).to;
-  const task = { calculation, params, from, to, count: plan.chunks, coverTo };
+  const task = { calculation, params, from, to, count: plan.chunks, coverTo, gaps };
   const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave };
   return ports.userCode.compute(inputs === undefined ? task : { ...task, inputs }, options);
 }

@@ -3,8 +3,8 @@ import { wireVersion } from "../model/decode.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import { isMixed } from "../model/identity.ts";
 import type { MessageOf } from "../model/message.ts";
-import { belongsTo, decodeFoldFacts, parseOutputFacts } from "../model/output.ts";
-import { joined, packsOf, type Range, rangesOfShard, sizeOf } from "../model/packs.ts";
+import { belongsTo, decodeFoldFacts, type FoldFacts, parseOutputFacts } from "../model/output.ts";
+import { joined, packsIn, packsOf, type Range, rangesOfShard, sizeOf } from "../model/packs.ts";
 import { type Manifest, manifestSchema } from "../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { foldsPacksDirectly, nodeCounts, topLevel } from "../model/tree.ts";
@@ -13,6 +13,7 @@ import { foldBounded, writeHashes } from "./folding/fold.ts";
 import {
   type FoundOutput,
   listOutputs,
+  membersOfGapped,
   type OutputsOf,
   wantedNodes,
   wantedPacks,
@@ -82,7 +83,7 @@ async function topOfTree(of: OutputsOf, message: MessageOf<"finish">): Promise<F
   const { plan } = of;
   if (packsOf(plan) === 0) return [];
   const level = topLevel(plan);
-  if (level === 0) return wantedPacks(of, 0, message.members);
+  if (level === 0) return wantedPacks(of, 0, message);
   return wantedNodes(of, level, { from: 0, to: nodeCounts(plan)[level - 1] ?? 0 }, message);
 }
 
@@ -108,17 +109,20 @@ async function writeManifest(ports: WorkerPorts, manifest: Manifest): Promise<st
 
 /**
  * The chunk ranges that a result misses. Only the shards' nodes record their members, so in a run with gaps they are
- * listed; of several generations of a node the highest is the one that was folded. Throws if the ranges do not add
- * up to what was folded: a list of gaps is right or there is no result.
+ * listed, and the partials of gapped packs; of several generations of a node the highest is the one that was folded. Throws
+ * if the ranges do not add up to what was folded: a list of gaps is right or there is no result.
  */
 async function missingChunks(of: OutputsOf, message: MessageOf<"finish">, folded: number): Promise<Range[]> {
   const { plan } = of;
   if (folded === plan.chunks) return [];
-  const members = foldsPacksDirectly(plan)
-    ? new Map([[0, message.members]])
-    : await membersOfShards(of, message.gen);
-  const shards = [...members].sort(([a], [b]) => a - b);
-  const missing = joined(shards.flatMap(([shard, bits]) => rangesOfShard(plan, shard, bits, "missing")));
+  const shards = foldsPacksDirectly(plan)
+    ? [[0, message] as const]
+    : [...(await membersOfShards(of, message.gen))].sort(([a], [b]) => a - b);
+  const packs = shards.flatMap(([shard, { gapped }]) => packsIn(plan, shard, gapped));
+  const gapped = await membersOfGapped(of, message.gen, packs);
+  const missing = joined(
+    shards.flatMap(([shard, { members }]) => rangesOfShard(plan, shard, members, "missing", gapped)),
+  );
   const chunks = missing.reduce((sum, range) => sum + sizeOf(range), 0);
   if (chunks + folded === plan.chunks) return missing;
   const text = `${folded} of ${plan.chunks} chunks were folded, but the shards list ${chunks} that were not`;
@@ -128,13 +132,13 @@ async function missingChunks(of: OutputsOf, message: MessageOf<"finish">, folded
 async function membersOfShards(
   { ports, plan, wanted }: OutputsOf,
   gen: number,
-): Promise<Map<number, string | undefined>> {
-  const members = new Map<number, string | undefined>();
+): Promise<Map<number, Pick<FoldFacts, "members" | "gapped">>> {
+  const members = new Map<number, Pick<FoldFacts, "members" | "gapped">>();
   for (let generation = plan.origin ?? 1; generation <= gen; generation += 1) {
     const nodes = runBlobs(plan.run, plan.uid, plan.origin).nodesOf(generation, 1);
     for await (const { name, metadata, contentType } of listOutputs(ports, nodes)) {
       if (!belongsTo(wanted, parseOutputFacts(contentType))) continue;
-      members.set(lastNumberOf(name), decodeFoldFacts(metadata, name).members);
+      members.set(lastNumberOf(name), decodeFoldFacts(metadata, name));
     }
   }
   return members;

@@ -13,7 +13,14 @@ import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
 import { packsReused, type Reused } from "../model/reuse.ts";
-import { type Plan, planVersion, reusingPlanVersion, type Spec } from "../model/run.ts";
+import {
+  gappedPlanVersion,
+  type Plan,
+  planVersion,
+  reusingPlanVersion,
+  type Spec,
+  toleratedChunks,
+} from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { documentHash } from "../model/storedSpec.ts";
 import { checkParams } from "./compute.ts";
@@ -63,7 +70,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   const packs = Math.ceil(planned.chunks / packSize);
   const plan: Plan = {
     // Older instances wait with a plan whose partials they would miss.
-    v: reused.length > 0 ? reusingPlanVersion : planVersion,
+    v: versionFor(spec, planned.chunks, reused),
     run,
     uid,
     ...(origin === undefined ? {} : { origin }),
@@ -81,6 +88,11 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
+}
+
+function versionFor({ tolerate }: Spec, chunks: number, reused: readonly Reused[]): Plan["v"] {
+  if (toleratedChunks(tolerate, chunks) > 0) return gappedPlanVersion;
+  return reused.length > 0 ? reusingPlanVersion : planVersion;
 }
 
 /** Whether at least half of the packs of the earlier size are reused. Fewer are not worth packs of another size than the plan's own. */

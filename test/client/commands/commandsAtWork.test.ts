@@ -68,7 +68,12 @@ describe("a leader with a command", () => {
     const records = (await failures(engine.client, "r")).failures;
     expect(records.length).toBeGreaterThan(0);
     for (const one of records) {
-      expect(one).toMatchObject({ pack: 7, chunks: { from: 7, to: 8 }, message: "seven", attempts: 5 });
+      expect(one).toMatchObject({
+        pack: 7,
+        chunks: { from: 7, to: 8 },
+        message: "chunk 7: seven",
+        attempts: 5,
+      });
     }
     broken = false;
     expect(await told(engine, { kind: "retry" })).toBe("done");

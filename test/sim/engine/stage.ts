@@ -58,6 +58,8 @@ export interface Stage {
   /** Changed while the world runs: what the user's code cannot do, and how the queues behave. */
   readonly broken: {
     readonly chunks: Set<number>;
+    /** Chunks that fail at times, and how often. */
+    readonly flaky: Map<number, number>;
     fold: ((chunks: number) => boolean) | undefined;
     /** Which tasks of which run never end, or end their process. */
     doom: ((task: DoomedTask, run: string) => "hangs" | "kills" | undefined) | undefined;
@@ -95,6 +97,7 @@ export const deepTree: TreeLimits = { directPacksMax: 2, shardPacksMax: 2, fanIn
 export function stage(options: StageOptions): Stage {
   const broken: Stage["broken"] = {
     chunks: new Set(),
+    flaky: new Map(),
     fold: undefined,
     doom: undefined,
     fileOf: undefined,
@@ -117,10 +120,12 @@ export function stage(options: StageOptions): Stage {
     onTask: (task) => judge?.onTask(task, judge.by()),
     ...(options.large === true ? { padding: 5_000 } : {}),
     chunkMs: (chunk, random) => options.chunkMs?.(chunk, random, judge?.by()?.message?.run ?? "") ?? 100,
-    onChunk(chunk) {
+    onChunk(chunk, random) {
       const handling = judge?.by();
       if (handling !== undefined) onBegin(handling);
-      if (broken.chunks.has(chunk)) throw new CalculationError(broken.code, `chunk ${chunk} is broken`);
+      const share = broken.flaky.get(chunk);
+      const fails = broken.chunks.has(chunk) || (share !== undefined && random.number() < share);
+      if (fails) throw new CalculationError(broken.code, `chunk ${chunk} is broken`);
     },
     onFold(ranges) {
       const chunks = ranges.reduce((sum, [from, to]) => sum + to - from, 0);

@@ -48,7 +48,14 @@ export function packMapOf({ run, uid }: RunKey, state: State | undefined) {
 
 const emptyCells = (cells: number): Readonly<Record<Counted, number[]>> => {
   const zeros = (): number[] => new Array<number>(cells).fill(0);
-  return { done: zeros(), failed: zeros(), givenUp: zeros(), inFlight: zeros(), resent: zeros() };
+  return {
+    done: zeros(),
+    gapped: zeros(),
+    failed: zeros(),
+    givenUp: zeros(),
+    inFlight: zeros(),
+    resent: zeros(),
+  };
 };
 
 /** A cell this many times too large would hide more than its borders at shards are worth. */

@@ -1,7 +1,8 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
+import { belongsTo } from "../../model/output.ts";
 import { chunksOfPack, type Range, rangeText, shardOf, sizeOf } from "../../model/packs.ts";
-import type { Spec, Tolerance } from "../../model/run.ts";
+import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
@@ -117,18 +118,12 @@ function whyFailed(records: readonly Ended[]): string | undefined {
   return guilty.findLast((one) => !replaceable.some(({ is }) => is(one)))?.message;
 }
 
-/** How many failed chunks the run may end with. */
-function toleratedChunks(tolerate: Tolerance | undefined, chunks: number): number {
-  if (tolerate === undefined) return 0;
-  return "chunks" in tolerate ? tolerate.chunks : Math.floor((tolerate.percent / 100) * chunks);
-}
-
 function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[]): void {
   const { state } = draft;
   const made = sendsOf(state, pack);
   const sends = Math.max(made.sends, ...records.map((record) => record.send));
   const verdict = verdictOf(records, made);
-  if (verdict.kind === "fail") markFailed(draft, pack);
+  if (verdict.kind === "fail") markFailed(draft, pack, lackingOf(state, pack, records));
   else if (verdict.kind === "replace") {
     if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
     state.again[pack] = { ...made, sends };
@@ -136,7 +131,15 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[]):
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };
 }
 
-function markFailed(draft: Draft, pack: number): void {
+/** How many chunks the partial of a failed pack lacks, where one of its sends has stored one; of another plan it counts as missing. */
+function lackingOf(state: State, pack: number, records: readonly SeenFailure[]): number | undefined {
+  const told = records.find(({ gaps }) => gaps !== undefined && belongsTo(state, { plan: gaps.plan }));
+  const failed = told?.gaps?.failed ?? Number.POSITIVE_INFINITY;
+  return failed < sizeOf(chunksOfPack(layoutOf(state), pack)) ? failed : undefined;
+}
+
+/** `lacking`: so many of its chunks failed, and the others have a partial. */
+function markFailed(draft: Draft, pack: number, lacking: number | undefined): void {
   const { state } = draft;
   const layout = layoutOf(state);
   const shard = shardOf(layout, pack);
@@ -145,6 +148,7 @@ function markFailed(draft: Draft, pack: number): void {
   const { packs, failed } = bitsOf(layout, shard, open);
   setBit(failed, pack - packs.from);
   open.failed = encodeBitmap(failed);
+  if (lacking !== undefined) open.gapped = { ...open.gapped, [pack]: lacking };
   delete state.again[pack];
   draft.decided = true;
 }
@@ -152,7 +156,9 @@ function markFailed(draft: Draft, pack: number): void {
 function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly SeenFailure[]): void {
   const { state } = draft;
   const { layout, chunksFailed } = state;
-  if (layout === undefined || chunksFailed <= toleratedChunks(tolerate, layout.chunks)) return;
+  if (layout === undefined) return;
+  const tolerated = toleratedChunks(tolerate, layout.chunks);
+  if (chunksFailed <= tolerated) return;
   // A record of a pack that another send completed, or may yet, is no reason.
   const outcome = outcomeOf(state);
   const first = failures.find(({ work }) => work.kind === "pack" && outcome(work.pack) === "failed");
@@ -162,9 +168,9 @@ function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly See
   // A thread names the chunk or chunks where it can; anything else happened to the whole pack.
   const named = pack === undefined || /^chunks? \d[^:]*: /.test(why);
   const where = named ? "" : `${chunksText(chunksOfPack(layout, pack))}: `;
-  const tolerated = tolerate === undefined ? "" : " (more than tolerated)";
-  const failed = `${chunksFailed} of ${layout.chunks} chunks failed${tolerated}`;
-  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${failed}; ${where}${why}` } };
+  // A pack without a partial counts whole, whichever of its chunks failed: the true number may be lower.
+  const count = tolerated === 0 ? "" : `more than ${tolerated} of ${layout.chunks} chunks failed; `;
+  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${count}${where}${why}` } };
 }
 
 const chunksText = (range: Range): string =>

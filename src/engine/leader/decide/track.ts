@@ -64,6 +64,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
       if (!belongsTo(state, facts)) continue;
       setBit(done, index - packs.from);
       clearBit(failed, index - packs.from);
+      delete open.gapped?.[index];
       delete state.again[index];
       if (recount) continue;
       draft.gained += 1;
@@ -139,32 +140,44 @@ export function unfinishedPacks({ layout, open, cursor }: State): number[] {
 export function tally(state: State): void {
   const { layout } = state;
   if (layout === undefined) return;
-  let [done, failed, inFlight] = [0, 0, 0];
+  let [done, failed, gapped, lacking, inFlight] = [0, 0, 0, 0, 0];
   const packs = packsOf(layout);
   /** Chunks that the last pack has less than the others. */
   const short = packs * layout.packSize - layout.chunks;
   const lastShard = packs === 0 ? -1 : shardOf(layout, packs - 1);
-  let last: "done" | "failed" | "open" = "open";
+  let last: "done" | "failed" | "gapped" | "open" = "open";
 
-  for (const [name, { members }] of Object.entries(state.sealed)) {
+  for (const [name, sealed] of Object.entries(state.sealed)) {
     const size = sizeOf(packsOfShard(layout, Number(name)));
-    const bits = members === undefined ? undefined : decodeBitmap(members, size);
+    const bits = sealed.members === undefined ? undefined : decodeBitmap(sealed.members, size);
+    const some = decodeBitmap(sealed.gapped ?? "", size);
     const there = bits === undefined ? size : countBits(bits);
     done += there;
     failed += size - there;
-    if (Number(name) === lastShard) last = bits === undefined || hasBit(bits, size - 1) ? "done" : "failed";
+    gapped += countBits(some);
+    lacking += sealed.lacking ?? 0;
+    if (Number(name) !== lastShard) continue;
+    last =
+      bits === undefined || hasBit(bits, size - 1) ? "done" : hasBit(some, size - 1) ? "gapped" : "failed";
   }
   for (const [name, open] of Object.entries(state.open)) {
     const bits = bitsOf(layout, Number(name), open);
     done += countBits(bits.done);
     failed += countBits(bits.failed);
+    for (const chunks of Object.values(open.gapped ?? {})) {
+      gapped += 1;
+      lacking += chunks;
+    }
     const sent = Math.min(state.cursor - bits.packs.from, bits.size);
     for (let index = 0; index < sent; index += 1) {
       if (!hasBit(bits.done, index) && !hasBit(bits.failed, index)) inFlight += 1;
     }
-    if (Number(name) === lastShard) last = outcomeOf(state)(packs - 1);
+    if (Number(name) !== lastShard) continue;
+    last = open.gapped?.[packs - 1] === undefined ? outcomeOf(state)(packs - 1) : "gapped";
   }
-  Object.assign(state, { packsDone: done, packsFailed: failed, inFlight });
-  state.chunksDone = done * layout.packSize - (last === "done" ? short : 0);
-  state.chunksFailed = failed * layout.packSize - (last === "failed" ? short : 0);
+  Object.assign(state, { packsDone: done, packsFailed: failed, packsGapped: gapped, inFlight });
+  const chunksIn = (count: number, is: typeof last): number =>
+    count * layout.packSize - (last === is ? short : 0);
+  state.chunksDone = chunksIn(done, "done") + chunksIn(gapped, "gapped") - lacking;
+  state.chunksFailed = chunksIn(failed - gapped, "failed") + lacking;
 }

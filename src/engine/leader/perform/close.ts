@@ -80,18 +80,19 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
   await Promise.all([
     enlist(term, ended),
     manifest?.complete === true && state.phase === "complete" && !keeps
-      ? sendCleanup(term, state)
+      ? sendCleanup(term, state, ended.submitted?.spec.tolerate !== undefined)
       : undefined,
   ]);
   leader.assertLeading();
   await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });
 }
 
-async function sendCleanup(term: Term, state: State): Promise<void> {
+/** `gaps`: some attempt may have left a partial with gaps beside a whole one, or in an earlier generation. */
+async function sendCleanup(term: Term, state: State, gaps: boolean): Promise<void> {
   const { layout, origin } = state;
   if (layout === undefined) return;
   const shards = indexesOf({ from: 0, to: shardsOf(layout) });
-  const nodes = topLevel(layout) > 0 || origin !== undefined ? [undefined] : [];
+  const nodes = topLevel(layout) > 0 || origin !== undefined || gaps ? [undefined] : [];
   const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
   await sendAll(term, [...shards, ...nodes].map(message));
 }
@@ -137,7 +138,10 @@ function closedRunOf(state: State, spec: Spec | undefined, found: Manifest | und
     ...{ finishedMs: state.finishedMs ?? state.updatedMs, retriedMs: state.retriedMs },
     calls: encodeCalls(state.calls),
     ...(layout && {
-      packs: { total: packsOf(layout), done: state.packsDone, failed: state.packsFailed, ...givenUp(packs) },
+      packs: {
+        ...{ total: packsOf(layout), done: state.packsDone, failed: state.packsFailed, ...givenUp(packs) },
+        ...(state.packsGapped === 0 ? {} : { gapped: state.packsGapped }),
+      },
       chunks: {
         ...{ total: layout.chunks, done, failed: manifest ? layout.chunks - done : state.chunksFailed },
         ...givenUp(chunks),

@@ -1,7 +1,9 @@
 import {
   CalculationError,
+  ChunksFailedError,
   CorruptDataError,
   LeasefoldError,
+  mayPass,
   messageOf,
   NewerVersionError,
 } from "../../model/errors.ts";
@@ -30,34 +32,9 @@ import { OtherCodeError } from "./rightCode.ts";
  * Not promised: that an error that may pass ever does.
  */
 export function failsEveryTime(error: unknown, kind: WorkMessage["kind"]): boolean {
-  if (!(error instanceof CalculationError) || passing.has(error.code)) return false;
+  if (!(error instanceof CalculationError) || mayPass(error)) return false;
   return !(kind === "plan" && passingInPlan.has(error.code));
 }
-
-/** Codes of errors that another attempt, often in another process, may not meet. */
-const passing: ReadonlySet<string> = new Set([
-  // User code, which may depend on anything.
-  "calculation-threw",
-  // The thread, its memory and its time are shared with other work on the machine.
-  "thread-not-started",
-  "thread-exited",
-  "thread-crashed",
-  "out-of-memory",
-  "time-limit",
-  "query-too-long",
-  "query-too-large",
-  "dropped",
-  // Storage refused one instance, or one call.
-  "file-denied",
-  "file-refused",
-  // During a deployment two versions of the app with other calculations run side by side.
-  "unknown-calculation",
-  "bad-calculation-file",
-  "no-calculation-file",
-  "calculation-name",
-  "no-library",
-  "old-node",
-]);
 
 /** A chunk's file is fixed; another plan lists the files anew. */
 const passingInPlan: ReadonlySet<string> = new Set(["file-missing", "file-changed"]);
@@ -137,7 +114,9 @@ export async function endAttempt(
         return dropped("another attempt has written the output");
       failed(true);
       const cause = lost ? "storage-lost" : "error";
-      const record = { cause, ...failure, ...(final ? { final } : {}) } as const;
+      const gaps =
+        error instanceof ChunksFailedError ? { failed: error.failed, first: [...error.first] } : undefined;
+      const record = { cause, ...failure, ...(final ? { final } : {}), ...(gaps && { gaps }) } as const;
       await persist(ports, () => endSend(ports, message, record));
     }
   }

@@ -39,7 +39,7 @@ async function recordFailure(
   const work = workOf(message);
   if (work === undefined) return "nothing";
   const name = runBlobs(message.run, message.uid).failure(work, message.gen, message.send);
-  const { body, write } = encodeFailure({ ...failure, ...chunksOf(message) });
+  const { body, write } = encodeFailure({ ...failure, ...chunksOf(message) }, message.plan);
   return (await storage.blobs.create(names.runs, name, body, write)).kind;
 }
 

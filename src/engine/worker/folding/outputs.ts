@@ -1,7 +1,7 @@
-import { decodeBitmap, hasBit } from "../../model/bitmap.ts";
 import { CalculationError } from "../../model/errors.ts";
 import { accepts } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
+import type { MessageOf } from "../../model/message.ts";
 import {
   belongsTo,
   decodeFoldFacts,
@@ -12,7 +12,7 @@ import {
   planTag,
   type WantedOutput,
 } from "../../model/output.ts";
-import { chunksOfPack, indexesOf, type Layout, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, indexesOf, packsIn, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
 import { reusedShards } from "../../model/reuse.ts";
 import type { Plan } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
@@ -40,13 +40,39 @@ export interface FoundOutput {
 
 type Found = Map<number, FoundOutput>;
 
-/** The member partials of a shard, in index order. Throws `StorageLostError` if one is definitely not there. */
+/**
+ * The member partials of a shard, whole ones and those with gaps, in index order. Throws `StorageLostError` if one is definitely
+ * not there.
+ */
 export async function wantedPacks(
   of: OutputsOf,
   shard: number,
-  members: string | undefined,
+  { members, gapped, gen }: Pick<MessageOf<"combine" | "finish">, "members" | "gapped" | "gen">,
 ): Promise<FoundOutput[]> {
-  return allOf(await findPacks(of, shard), membersOf(of.plan, shard, members), "the partial of pack");
+  const whole =
+    members === undefined ? indexesOf(packsOfShard(of.plan, shard)) : packsIn(of.plan, shard, members);
+  const others = packsIn(of.plan, shard, gapped);
+  const all = [
+    ...allOf(await findPacks(of, shard), whole, "the partial of pack"),
+    ...allOf(await findGapped(of, gen, others), others, gappedPack),
+  ];
+  return all.sort((a, b) => a.cover.from - b.cover.from);
+}
+
+/** The partials of gapped packs of a generation that are there, by pack; `packs` ascend. */
+const findGapped = (of: OutputsOf, gen: number, packs: readonly number[]): Promise<Found> =>
+  findNodes(of, 0, new Map(packs.map((pack) => [pack, gen])));
+
+const gappedPack = "the partial with gaps of pack";
+
+/** Their bitmaps of the chunks that are folded. Throws `StorageLostError` if one is definitely not there. */
+export async function membersOfGapped(
+  of: OutputsOf,
+  gen: number,
+  packs: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  const found = allOf(await findGapped(of, gen, packs), packs, gappedPack);
+  return new Map(found.map(({ facts }, at) => [packs[at] as number, facts.members ?? ""]));
 }
 
 /** Neighboring nodes of a level in index order, each in its generation. Throws as `wantedPacks` does. */
@@ -80,15 +106,6 @@ function allOf(found: Found, wanted: Iterable<number>, what: string): FoundOutpu
     if (output === undefined) throw new StorageLostError("storage-lost", `${what} ${index} is not there`);
     return output;
   });
-}
-
-/** The packs of a shard that are folded: all of them, or those whose bit is set. */
-function membersOf(layout: Layout, shard: number, members: string | undefined): number[] {
-  const packs = packsOfShard(layout, shard);
-  const all = indexesOf(packs);
-  if (members === undefined) return all;
-  const bits = decodeBitmap(members, sizeOf(packs));
-  return all.filter((pack) => hasBit(bits, pack - packs.from));
 }
 
 /** The partials of a shard that are there, by pack in ascending order: its own, and for the others those that the plan reuses. */
@@ -198,7 +215,8 @@ export async function writeOutput(
     const fix = "a pack size that is a power of two has one span";
     throw new CalculationError("partial-too-large", `${why}; ${fix}`);
   }
-  const inline = bytes.length <= limits.inlineBytesMax;
+  // The members of a gapped pack may fill the metadata.
+  const inline = bytes.length + (metadata?.["members"] ?? "").length <= limits.inlineBytesMax;
   const data: Record<string, string> =
     inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};
   const write = {

@@ -13,7 +13,7 @@ import { printedLimits } from "../../model/printed.ts";
 import { markChunk } from "./chunkMark.ts";
 import { printingOf, withPrinting } from "./printing.ts";
 import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
-import type { InputSink } from "./userCode.ts";
+import type { ComputeOutput, InputSink } from "./userCode.ts";
 
 /**
  * What one worker thread does with a task, given how it loads the calculations: user code runs here and nowhere else. A thread
@@ -134,17 +134,23 @@ function waitedMs(): number {
 
 type Calculation = Parameters<typeof runCompute>[0];
 
-function work(
+async function work(
   task: Exclude<ThreadTask, { readonly kind: "plan" }>,
   calculation: Calculation,
   files: Files,
 ): Promise<unknown> {
   switch (task.kind) {
-    case "compute":
-      return runCompute(calculation, task, files, {
+    case "compute": {
+      let failed: ComputeOutput["failed"];
+      const bytes = await runCompute(calculation, task, files, {
         searchOn: timeBox(Math.min(searchMs, task.limitMs / searchShare)),
         onChunk: (index) => markChunk(task.mark, index),
+        onFailed: (chunks) => {
+          failed = chunks;
+        },
       });
+      return { bytes, failed };
+    }
     case "fold":
       return runFold(calculation, task.params, task);
     case "finish":

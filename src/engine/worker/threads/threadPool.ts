@@ -21,7 +21,7 @@ import {
   type ThreadWork,
 } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
-import type { InputSink, TaskOptions, UserCode } from "./userCode.ts";
+import type { ComputeOutput, InputSink, TaskOptions, UserCode } from "./userCode.ts";
 import { needsMore, watchMemory } from "./watchMemory.ts";
 
 /** Their heaps and code hold 40 MB each; the next task waits 0.1 s for new ones. */
@@ -109,7 +109,10 @@ export function poolOf(settings: PoolSettings): UserCode {
     async plan(task, sink, options) {
       return (await run({ kind: "plan", ...task }, options, sink)).value as PlannedChunks;
     },
-    compute: (task, options) => output({ kind: "compute", ...task }, options),
+    async compute(task, options) {
+      const { value, ms, waitedMs } = await run({ kind: "compute", ...task }, options);
+      return { ...(value as Pick<ComputeOutput, "bytes" | "failed">), ms, waitedMs };
+    },
     fold: (task, options) => output({ kind: "fold", ...task }, options),
     async finish(task, options) {
       return (await run({ kind: "finish", ...task }, options)).value as ResultBytes;

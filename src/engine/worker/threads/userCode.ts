@@ -1,6 +1,8 @@
 import type { ResultBytes } from "../../calculation/contract.ts";
 import type { CoveringPart } from "../../calculation/foldParts.ts";
+import type { GapsAllowed } from "../../calculation/runJob.ts";
 import type { ChunkRange, PlannedChunks, SampleTime } from "../../calculation/timeChunks.ts";
+import type { FailedChunk } from "../../model/errors.ts";
 import type { Range } from "../../model/packs.ts";
 import type { PrintedLine } from "../../model/printed.ts";
 
@@ -22,8 +24,8 @@ export interface UserCode {
    * `sink` has settled. A count never calls it.
    */
   plan(task: CalculationTask, sink: InputSink, options: TaskOptions): Promise<PlannedChunks>;
-  /** Computes chunks `[from, to)` and folds them by the tree of spans. */
-  compute(task: ComputeTask, options: TaskOptions): Promise<TaskOutput>;
+  /** Computes chunks `[from, to)` and folds them by the tree of spans; those that may fail are left out. */
+  compute(task: ComputeTask, options: TaskOptions): Promise<ComputeOutput>;
   /** Folds encoded partials, which are in index order, into one that covers a range. */
   fold(task: FoldTask, options: TaskOptions): Promise<TaskOutput>;
   finish(task: FinishTask, options: TaskOptions): Promise<ResultBytes>;
@@ -35,7 +37,7 @@ export interface CalculationTask {
   readonly params: unknown;
 }
 
-export type ComputeTask = CalculationTask & ChunkRange;
+export type ComputeTask = CalculationTask & ChunkRange & { readonly gaps?: GapsAllowed | undefined };
 
 /** `[from, to)`: what the fold covers. */
 export interface FoldTask extends CalculationTask, Range {
@@ -54,8 +56,13 @@ export interface FinishTask extends CalculationTask {
 export type InputSink = (inputs: readonly unknown[]) => Promise<void>;
 
 /** Encoded partial, and the time that a thread spent on it. */
-export interface TaskOutput extends SampleTime {
+interface TaskOutput extends SampleTime {
   readonly bytes: Uint8Array;
+}
+
+export interface ComputeOutput extends TaskOutput {
+  /** Chunks of the pack that the partial lacks, ascending; absent: none. */
+  readonly failed?: readonly FailedChunk[];
 }
 
 export interface TaskOptions {

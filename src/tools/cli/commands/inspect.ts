@@ -8,7 +8,7 @@ import { workers } from "../../../engine/client/inspection/workers.ts";
 import { type ListedRun, listPhases, type RunsQuery, runs } from "../../../engine/client/runs.ts";
 import { status } from "../../../engine/client/status.ts";
 import { shownIdentity } from "../../../engine/model/identity.ts";
-import { rangeText } from "../../../engine/model/packs.ts";
+import { type Range, rangeText } from "../../../engine/model/packs.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
 import { durationTables, mapLines, termColumns, termRows } from "../render/inspection.ts";
@@ -192,11 +192,16 @@ async function printFailures(session: Session, found: Failures): Promise<void> {
   const messages = new Set(found.failures.map(({ message }) => oneLine(message)));
   const cut = [...messages].filter((message) => !shown.includes(message)).slice(0, wholeMax);
   for (const message of cut) await session.print(["", ...wrap(message, out.columns)].join("\n"));
-  if (found.failures.some(({ chunks }) => chunks !== undefined && chunks.to - chunks.from > 1)) {
-    await session.note("a pack fails as a whole; with submit --pack-size 1 only chunks with an error do");
-  }
+  if (found.failures.some(({ chunks, code }) => chunks !== undefined && !foundByChunk(chunks, code)))
+    await session.note(
+      "what ends its process or its time fails with its pack; with submit --pack-size 1 it does so alone",
+    );
   if (found.more) await session.note(`only the first ${count(found.failures.length)}; --max shows more`);
 }
+
+/** Nobody knows which chunk of a pack ended its process or hit the limit. */
+const foundByChunk = ({ from, to }: Range, code: string): boolean =>
+  to - from === 1 || !["time-limit", "process-ended", "out-of-memory", "thread-exited"].includes(code);
 
 function rowOfFailure(failure: FailureView, hasInputs: boolean, inputWidth: number): Row {
   const inputs = (failure.inputs ?? []).map((input) => JSON.stringify(input) ?? "").join(", ");

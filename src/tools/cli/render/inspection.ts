@@ -12,6 +12,7 @@ const marks: readonly (readonly [keyof PackMap["cells"], string])[] = [
   ["failed", "x"],
   ["resent", "!"],
   ["inFlight", "+"],
+  ["gapped", "~"],
   ["givenUp", "/"],
 ];
 
@@ -36,7 +37,8 @@ export function mapLines({ columns }: Pick<Screen, "columns">, map: PackMap): re
   const cell = packsPerCell === 1 ? "a pack" : `${count(packsPerCell)} packs`;
   // A run that has given packs up sends none any more.
   const open = cells.givenUp.some((packs) => packs > 0) ? "/ given up" : "+ in flight, ! resent";
-  return [...rows, `each is ${cell}: # done, - partly, ${open}, x failed, . not sent`];
+  const gaps = cells.gapped.some((packs) => packs > 0) ? ", ~ done with gaps" : "";
+  return [...rows, `each is ${cell}: # done, - partly${gaps}, ${open}, x failed, . not sent`];
 }
 
 const barWidth = 40;

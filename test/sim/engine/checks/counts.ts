@@ -1,4 +1,4 @@
-import { decodeBitmap, hasBit } from "../../../../src/engine/model/bitmap.ts";
+import { countBits, decodeBitmap, hasBit } from "../../../../src/engine/model/bitmap.ts";
 import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../../../../src/engine/model/packs.ts";
 import { reusedBits } from "../../../../src/engine/model/reuse.ts";
 import type { State } from "../../../../src/engine/model/state.ts";
@@ -24,9 +24,20 @@ export const chunksAreCountedOnce =
 function* wrongWith(state: State, run: RunRecord): Generator<string> {
   const { layout } = state;
   if (layout === undefined) return;
-  const counted = { packsDone: 0, chunksDone: 0, packsFailed: 0, chunksFailed: 0 };
-  for (const { pack, is } of outcomes(state)) {
+  const counted = { packsDone: 0, chunksDone: 0, packsFailed: 0, packsGapped: 0, chunksFailed: 0 };
+  for (const { pack, is, gapped } of outcomes(state)) {
     const chunks = sizeOf(chunksOfPack(layout, pack));
+    if (gapped) {
+      counted.packsFailed += 1;
+      counted.packsGapped += 1;
+      const there = run.gapped.get(`${state.generation} ${pack}`);
+      const has = countBits(decodeBitmap(there ?? "", chunks));
+      counted.chunksDone += has;
+      counted.chunksFailed += chunks - has;
+      if (state.phase !== "complete" && there === undefined && run.lostByHand !== true)
+        yield `pack ${pack} has gaps without a partial`;
+      continue;
+    }
     if (is === "done") {
       counted.packsDone += 1;
       counted.chunksDone += chunks;
@@ -53,14 +64,19 @@ function isReused({ layout, reused, open }: State, { plan }: RunRecord, pack: nu
 }
 
 /** What a state says of each pack that it has a word on. */
-export function* outcomes(state: State): Generator<{ pack: number; is: "done" | "failed" | "open" }> {
+export function* outcomes(
+  state: State,
+): Generator<{ pack: number; is: "done" | "failed" | "open"; gapped: boolean }> {
   const { layout } = state;
   if (layout === undefined) return;
-  for (const [shard, { members }] of Object.entries(state.sealed)) {
+  for (const [shard, { members, gapped }] of Object.entries(state.sealed)) {
     const packs = packsOfShard(layout, Number(shard));
     const bits = members === undefined ? undefined : decodeBitmap(members, sizeOf(packs));
+    const some = decodeBitmap(gapped ?? "", sizeOf(packs));
     for (let pack = packs.from; pack < packs.to; pack += 1) {
-      yield { pack, is: bits === undefined || hasBit(bits, pack - packs.from) ? "done" : "failed" };
+      const at = pack - packs.from;
+      const is = bits === undefined || hasBit(bits, at) ? "done" : "failed";
+      yield { pack, is, gapped: hasBit(some, at) };
     }
   }
   for (const [shard, open] of Object.entries(state.open)) {
@@ -69,7 +85,8 @@ export function* outcomes(state: State): Generator<{ pack: number; is: "done" | 
     const failed = decodeBitmap(open.failed ?? "", sizeOf(packs));
     for (let pack = packs.from; pack < packs.to; pack += 1) {
       const place = pack - packs.from;
-      yield { pack, is: hasBit(done, place) ? "done" : hasBit(failed, place) ? "failed" : "open" };
+      const is = hasBit(done, place) ? "done" : hasBit(failed, place) ? "failed" : "open";
+      yield { pack, is, gapped: open.gapped?.[pack] !== undefined };
     }
   }
 }

@@ -31,6 +31,8 @@ export interface RunRecord {
   readonly blobs: Map<string, number>;
   /** ETags of the partials that are there, by pack; of the newest plan. */
   readonly parts: Map<number, string>;
+  /** Partials with gaps of the newest plan, by `{generation} {pack}`: the bitmap of the chunks that they have. */
+  readonly gapped: Map<string, string>;
   /** The identities that made them. */
   readonly codes: Map<number, string>;
   /** The generation of the newest plan. */
@@ -104,6 +106,7 @@ export class Ledger {
     if (known !== undefined) return known;
     const fresh: RunRecord = {
       ...{ id, uid, specThere: false, blobs: new Map(), parts: new Map(), failures: new Map() },
+      gapped: new Map(),
       ...{ codes: new Map(), origin: 1, inputs: new Map(), redone: new Map(), kept: new Map() },
       ...{ manifests: new Map(), sent: [], highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
     };
@@ -163,12 +166,13 @@ export class Ledger {
     }
   }
 
-  #document(run: RunRecord, name: string, at: string, { body, etag, contentType }: Written): void {
+  #document(run: RunRecord, name: string, at: string, { body, etag, contentType, metadata }: Written): void {
     const { origin, rest } = underPlan(at);
     if (rest === "plan.json") {
       run.plan = parsed<Plan>(body);
       run.origin = origin;
       run.parts.clear();
+      run.gapped.clear();
     } else if (rest.startsWith("plan/")) {
       const { from, inputs } = parsed<{ from: number; inputs: RangesInput[] }>(body);
       run.inputs.set(`${rest.split("/")[1]} ${from}`, inputs);
@@ -180,6 +184,8 @@ export class Ledger {
       if (origin !== run.origin) return;
       run.parts.set(numberAtEnd(rest), etag);
       run.codes.set(numberAtEnd(rest), codeOf(contentType));
+    } else if (/^nodes\/\d+\/0\//.test(rest)) {
+      if (origin === run.origin) run.gapped.set(gappedKey(rest), metadata["members"] ?? "");
     } else if (rest.startsWith("failed/")) {
       const at = parseFailure(name);
       if (at !== undefined) run.failures.set(name, { ...at, failure: parsed<Failure>(body) });
@@ -217,6 +223,7 @@ export class Ledger {
       if (place.rest === "state.json") delete run.state;
       const { origin, rest } = underPlan(place.rest);
       if (rest.startsWith("parts/") && origin === run.origin) run.parts.delete(numberAtEnd(rest));
+      if (/^nodes\/\d+\/0\//.test(rest) && origin === run.origin) run.gapped.delete(gappedKey(rest));
       if (place.rest.startsWith("failed/")) run.failures.delete(name);
       if (place.rest.endsWith("/manifest.json")) run.manifests.delete(Number(place.rest.split("/")[0]));
       this.results.delete(name);
@@ -236,6 +243,9 @@ export function underPlan(rest: string): { readonly origin: number; readonly res
 
 export const codeOf = (contentType: string): string =>
   decodeURIComponent(/; code=([^;\s]+)/.exec(contentType)?.[1] ?? "");
+
+/** `{generation} {pack}` of the partial of a gapped pack. */
+const gappedKey = (rest: string): string => `${Number(rest.split("/")[1])} ${numberAtEnd(rest)}`;
 
 const key = (container: string, name: string): string => `${container}/${name}`;
 export const numberAtEnd = (rest: string): number => Number(rest.slice(rest.lastIndexOf("/") + 1));

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { chunksOfPack, packsOf, type Range } from "../../../../src/engine/model/packs.ts";
+import { decodeBitmap, hasBit } from "../../../../src/engine/model/bitmap.ts";
+import { chunksOfPack, indexesOf, packsOf, type Range, sizeOf } from "../../../../src/engine/model/packs.ts";
 import type { Manifest } from "../../../../src/engine/model/run.ts";
 import { filesIn, leafOf, treeShape } from "../../../support/rangesCode.ts";
 import type { Check, Scene } from "./judge.ts";
@@ -56,8 +57,16 @@ function* wrongWith(
   if (run.plan === undefined) return;
   if (packs !== packsOf(run.plan)) yield `it has ${packs} packs, the plan ${packsOf(run.plan)}`;
   for (let pack = 0; pack < packs; pack += 1) {
-    const { from } = chunksOfPack(run.plan, pack);
-    if (!missing.some((gap) => gap.from <= from && from < gap.to)) continue;
+    const chunks = chunksOfPack(run.plan, pack);
+    const lacking = indexesOf(chunks).filter((chunk) => !isFolded(chunk));
+    if (lacking.length === 0) continue;
+    if (lacking.length < sizeOf(chunks)) {
+      const there = run.gapped.get(`${manifest.generation} ${pack}`);
+      const has = decodeBitmap(there ?? "", sizeOf(chunks));
+      const others = indexesOf(chunks).filter((chunk) => !hasBit(has, chunk - chunks.from));
+      if (there === undefined || others.join() !== lacking.join())
+        yield `pack ${pack} lacks ${lacking.join()}, and its partial with gaps ${there && others.join()}`;
+    }
     const failed = [...run.failures.values()].some(
       ({ work, generation }) =>
         work.kind === "pack" && work.pack === pack && generation === manifest.generation,

@@ -30,6 +30,8 @@ export const sealedStaysSealed =
       if (
         now === undefined ||
         now.members !== sealed.members ||
+        now.gapped !== sealed.gapped ||
+        now.lacking !== sealed.lacking ||
         now.gen !== sealed.gen ||
         (sealed.node && !now.node)
       )

@@ -6,6 +6,7 @@ import type { EngineCase } from "../engineCase.ts";
 import { isPlayedByDefault } from "../seeds.ts";
 import type { EngineCaseDone } from "../simulationWorker.ts";
 import { changedCodeRules } from "./changedCodeRules.ts";
+import { gapRules } from "./gapRules.ts";
 import { inFlightRules } from "./inFlightRules.ts";
 import type { Mutant } from "./mutant.ts";
 import { reuseRules } from "./reuseRules.ts";
@@ -27,6 +28,7 @@ const mutants = [
   ...inFlightRules,
   ...changedCodeRules,
   ...reuseRules,
+  ...gapRules,
 ];
 let code: SimulationCode;
 const used = new Map<string, EngineCase>();
@@ -84,7 +86,7 @@ const isPlayedHereOnly = (one: EngineCase): boolean =>
 
 /** The other rules have tests of their own, which the table in docs/ARCHITECTURE.md names. */
 const rulesWithMutants = [
-  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 29, 30, 31,
+  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 29, 30, 31, 32,
 ];
 
 test("every rule of the protocol that the simulation watches has a mutant", () => {

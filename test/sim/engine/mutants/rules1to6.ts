@@ -149,8 +149,8 @@ export const rules1to6: readonly Mutant[] = [
     cases: ["a combiner of a shard with gaps sleeps, and another folds the same members"],
     edits: edit(
       "leader/decide/messages.ts",
-      "level === 1 ? state.sealed[index]?.members : undefined;",
-      "level === 1 && sends === 1 ? state.sealed[index]?.members : undefined;",
+      "(level === 1 ? state.sealed[index] : undefined)",
+      "(level === 1 && sends === 1 ? state.sealed[index] : undefined)",
     ),
   },
   {
@@ -160,8 +160,8 @@ export const rules1to6: readonly Mutant[] = [
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
       "leader/decide/messages.ts",
-      "level === 1 ? state.sealed[index]?.members : undefined;",
-      "level === 0 ? state.sealed[index]?.members : undefined;",
+      "(level === 1 ? state.sealed[index] : undefined)",
+      "(level === 0 ? state.sealed[index] : undefined)",
     ),
   },
   {
@@ -189,8 +189,8 @@ export const rules1to6: readonly Mutant[] = [
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
       "model/runBlobs.ts",
-      "`${base}nodes/${pad(generation, 3)}/${level}/${pad(index, 5)}`",
-      "`${base}nodes/${pad(1 + 0 * generation, 3)}/${level}/${pad(index, 5)}`",
+      "`${base}nodes/${pad(generation, 3)}/${level}/${level === 0 ? packName(index) : shardName(index)}`",
+      "`${base}nodes/${pad(1 + 0 * generation, 3)}/${level}/${level === 0 ? packName(index) : shardName(index)}`",
     ).concat(
       edit(
         "model/runBlobs.ts",

@@ -28,9 +28,9 @@ export const saves: Readonly<Record<string, Scenario>> = {
       script.start();
       broken.saves = true;
       broken.chunks.add(5);
-      await script.submit({ ...request, tolerate: { chunks: 2 } });
+      await script.submit({ ...request, tolerate: { chunks: 1 } });
       await script.untilEnded();
-      must(run()?.manifests.get(1)?.folded === 8, "two chunks are missing");
+      must(run()?.manifests.get(1)?.folded === 9, "one chunk is missing");
       broken.chunks.clear();
       await script.tell("retry");
       await script.untilEnded(2);

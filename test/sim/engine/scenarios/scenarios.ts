@@ -6,6 +6,7 @@ import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
 import { endless } from "./endless.ts";
 import { forgeries } from "./forgeries.ts";
+import { gaps } from "./gaps.ts";
 import { inFlight } from "./inFlight.ts";
 import { lost } from "./lost.ts";
 import { pauses } from "./pauses.ts";
@@ -41,5 +42,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...sharedTimer,
   ...reuse,
   ...saves,
+  ...gaps,
   ...byHand,
 };

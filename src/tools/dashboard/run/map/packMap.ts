@@ -11,21 +11,21 @@ export function cellOf(map: PackMap, index: number) {
   const from = index * map.packsPerCell;
   const to = Math.min(from + map.packsPerCell, map.packs);
   const of = (name: keyof PackMap["cells"]): number => map.cells[name][index] ?? 0;
-  const [done, failed, givenUp, inFlight, resent] = [
-    ...[of("done"), of("failed"), of("givenUp"), of("inFlight"), of("resent")],
-  ] as const;
+  const [done, gapped, failed] = [of("done"), of("gapped"), of("failed")];
+  const [givenUp, inFlight, resent] = [of("givenUp"), of("inFlight"), of("resent")];
   return {
     /** Given up: the run ended early without them. Resent, while in flight: lost work. */
     index,
     packs: { from, to },
     done,
+    gapped,
     failed,
     givenUp,
     resent,
     /** Without those resent. */
     inFlight: Math.max(0, inFlight - resent),
     shards: { from: Math.floor(from / map.shardSize), to: Math.floor((to - 1) / map.shardSize) + 1 },
-    notSent: Math.max(0, to - from - done - failed - givenUp - inFlight),
+    notSent: Math.max(0, to - from - done - gapped - failed - givenUp - inFlight),
   };
 }
 
@@ -37,6 +37,7 @@ export function cellOfShard(map: PackMap, shard: number): number | undefined {
 
 const parts = [
   ["done", "done"],
+  ["gapped", "done with gaps"],
   ["failed", "failed"],
   ["givenUp", "given up"],
   ["inFlight", "in flight"],
@@ -77,20 +78,22 @@ export function cellText(cell: Cell): string {
 export function legendOf(map: PackMap) {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   const { cells } = map;
-  const [done, failed, givenUp] = [sum(cells.done), sum(cells.failed), sum(cells.givenUp)];
+  const [done, gapped] = [sum(cells.done), sum(cells.gapped)];
+  const [failed, givenUp] = [sum(cells.failed), sum(cells.givenUp)];
   const [flying, resent] = [sum(cells.inFlight), sum(cells.resent)];
   const counts = {
     done,
+    gapped,
     failed,
     givenUp,
     inFlight: flying - resent,
     resent,
-    notSent: map.packs - done - failed - givenUp - flying,
+    notSent: map.packs - done - gapped - failed - givenUp - flying,
   };
-  // Few runs end early.
+  // Few runs end early, or tolerate failed chunks.
   return parts
     .map(([name, text]) => ({ name, text, packs: counts[name] }))
-    .filter(({ name, packs }) => name !== "givenUp" || packs > 0);
+    .filter(({ name, packs }) => (name !== "givenUp" && name !== "gapped") || packs > 0);
 }
 
 /** How many cells of which size stand in a row: as large as the height allows, so that few packs are no tiny dots. */
@@ -134,6 +137,6 @@ export function tablePage(
 }
 
 function isOpen(map: PackMap, index: number): boolean {
-  const { failed, inFlight } = cellOf(map, index);
-  return failed > 0 || inFlight > 0 || (map.cells.resent[index] ?? 0) > 0;
+  const { gapped, failed, inFlight } = cellOf(map, index);
+  return gapped + failed > 0 || inFlight > 0 || (map.cells.resent[index] ?? 0) > 0;
 }

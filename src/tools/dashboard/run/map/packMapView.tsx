@@ -97,7 +97,7 @@ const Legend = ({ map }: { readonly map: PackMap }): JSX.Element => (
         <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" class={`cell ${name}`}>
           <rect x="1" y="1" width="10" height="10" />
           {name === "failed" ? <path d="m3.5 3.5 5 5m0-5-5 5" /> : null}
-          {name === "givenUp" ? <path d="m3.5 8.5 5-5" /> : null}
+          {name === "givenUp" || name === "gapped" ? <path d="m3.5 8.5 5-5" /> : null}
           {name === "resent" ? <circle cx="6" cy="6" r="2" /> : null}
         </svg>
         {text} <b>{count(packs)}</b>
@@ -143,7 +143,21 @@ const hintOf = ({ packsPerCell, packs }: PackMap): string =>
     : `a cell is ${count(packsPerCell)} packs, filled as far as they are done`;
 
 const rowsShown = 50;
-const counted = ["Packs", "Shard", "Done", "Failed", "Given up", "In flight", "Resent", "Not sent"];
+const counted = [
+  "Packs",
+  "Shard",
+  "Done",
+  "With gaps",
+  "Failed",
+  "Given up",
+  "In flight",
+  "Resent",
+  "Not sent",
+];
+
+const countsOf = (cell: Cell): readonly number[] => [
+  ...[cell.done, cell.gapped, cell.failed, cell.givenUp, cell.inFlight, cell.resent, cell.notSent],
+];
 
 function MapTable({ map, atWork }: { readonly map: PackMap; readonly atWork: AtWork }): JSX.Element {
   const [open, setOpen] = useState(false);
@@ -191,13 +205,11 @@ function MapTable({ map, atWork }: { readonly map: PackMap; readonly atWork: AtW
                   <tr key={cell.index}>
                     <td class="number">{rangeText(cell.packs)}</td>
                     <td class="number">{rangeText(cell.shards)}</td>
-                    {[cell.done, cell.failed, cell.givenUp, cell.inFlight, cell.resent, cell.notSent].map(
-                      (packs, index) => (
-                        <td key={index} class="number">
-                          {count(packs)}
-                        </td>
-                      ),
-                    )}
+                    {countsOf(cell).map((packs, index) => (
+                      <td key={index} class="number">
+                        {count(packs)}
+                      </td>
+                    ))}
                     <td>{atWorkText(cell, atWork, performance.now())}</td>
                   </tr>
                 ))}

@@ -1,0 +1,224 @@
+import { encodeMessage, type WorkMessage } from "../../../../src/engine/model/message.ts";
+import { hopelessCode } from "../checks/reasons.ts";
+import { play, type Script } from "../script.ts";
+import { deepTree } from "../stage.ts";
+import type { Scenario } from "./scenarios.ts";
+
+/** Rule 32: chunks that fail within packs of several. */
+
+/** Chunks that the result of a generation lacks. */
+const missing = ({ run }: Script, generation = 1): string =>
+  (run()?.manifests.get(generation)?.missing ?? []).map(({ from, to }) => `${from}-${to}`).join();
+
+const computed = ({ run }: Script, generation: number): string => {
+  const sent = run()?.sent.filter(({ message }) => message.gen === generation) ?? [];
+  const packs = sent.flatMap(({ message }) => (message.kind === "compute" ? [message.pack] : []));
+  return [...new Set(packs)].sort((a, b) => a - b).join();
+};
+
+/** The message of a pack as its leader sent it first. */
+function messageOf({ run }: Script, pack: number): WorkMessage {
+  const sent = run()?.sent.find(({ message }) => message.kind === "compute" && message.pack === pack);
+  if (sent === undefined) throw new Error(`pack ${pack} was never sent`);
+  return sent.message;
+}
+
+/** A queue may hand over a message twice, the second time late. */
+const deliverAgain = async ({ engine, world }: Script, message: WorkMessage): Promise<void> => {
+  const { storage, names } = engine.client;
+  await world.finish(storage.queues.send(names.urgent, encodeMessage(message)));
+};
+
+const hasGaps = ({ run }: Script, packs = 1): boolean => run()?.state?.packsGapped === packs;
+
+export const gaps: Readonly<Record<string, Scenario>> = {
+  "one bad chunk of a tolerant run loses one chunk, and the retry computes its pack alone": () =>
+    play({ seed: 41 }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.broken.chunks.add(19);
+      await script.submit({ id: "r", chunks: 60, packSize: 8, tolerate: { chunks: 1 } });
+      await script.untilEnded(1);
+      script.mustBe("complete");
+      script.must(missing(script) === "19-20", `the result lacks ${missing(script)}`);
+      script.broken.chunks.clear();
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.mustBe("complete", 2);
+      script.must(missing(script, 2) === "", "nothing is missing in the end");
+      script.must(computed(script, 2) === "2", `the retry computes ${computed(script, 2)}`);
+    }),
+
+  "a run that tolerates nothing fails at its first bad chunk and names it, and no partial has gaps": () =>
+    play({ seed: 42, chunkMs: () => 20 }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.broken.chunks.add(19);
+      await script.submit({ id: "r", chunks: 64, packSize: 8 });
+      await script.untilEnded(1);
+      script.mustBe("failed");
+      script.must(script.run()?.gapped.size === 0, "there are partials with gaps");
+      const why = script.run()?.state?.error?.message ?? "";
+      script.must(/^chunk 19: /.test(why), `it says ${why}`);
+    }),
+
+  "more bad chunks in a pack than the run tolerates fail it": () =>
+    play({ seed: 43 }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      for (const chunk of [17, 19, 22]) script.broken.chunks.add(chunk);
+      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 2 } });
+      await script.untilEnded(1);
+      script.mustBe("failed");
+      const why = script.run()?.state?.error?.message ?? "";
+      script.must(/^more than 2 of 64 chunks failed; chunk 17: /.test(why), `it says ${why}`);
+    }),
+
+  "chunks that fail always or at times, in shards of two packs of any size": () =>
+    play({ seed: 44, tree: deepTree, large: true, chunkMs: () => 40 }, async (script) => {
+      const { broken } = script;
+      for (let count = 0; count < 3; count += 1) script.start({ breakAfterMs: 4_000 });
+      for (const chunk of [0, 33, 34, 35, 36, 71]) broken.chunks.add(chunk);
+      for (let chunk = 3; chunk < 72; chunk += 4) broken.flaky.set(chunk, 0.6);
+      await script.submit({ id: "r", chunks: 72, packSize: 5, list: true, tolerate: { percent: 60 } });
+      await script.untilEnded(1);
+      script.mustBe("complete");
+      const lost = script.run()?.manifests.get(1)?.missing ?? [];
+      script.must(
+        [...broken.chunks].every((chunk) => lost.some(({ from, to }) => from <= chunk && chunk < to)),
+        `the result lacks ${missing(script)}`,
+      );
+      script.must((script.run()?.manifests.get(1)?.folded ?? 0) >= 48, "chunks that never fail are folded");
+      broken.flaky.clear();
+      broken.chunks.delete(0);
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.must(missing(script, 2) === "33-37,71-72", `the retry lacks ${missing(script, 2)}`);
+      broken.chunks.clear();
+      await script.tell("retry");
+      await script.untilEnded(3);
+      script.must(missing(script, 3) === "", "nothing is missing in the end");
+    }),
+
+  "an error that every attempt would meet makes a gap at the first attempt": () =>
+    play({ seed: 45 }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.broken.code = hopelessCode;
+      script.broken.chunks.add(3);
+      await script.submit({ id: "r", chunks: 16, packSize: 8, tolerate: { chunks: 2 } });
+      await script.untilEnded(1);
+      script.must(missing(script) === "3-4", `the result lacks ${missing(script)}`);
+      const tried = script.run()?.sent.filter(({ message }) => (message.tries ?? 0) > 0) ?? [];
+      script.must(tried.length === 0, "there was a second attempt");
+    }),
+
+  "a chunk that throws once of a run that tolerates it has further attempts, and none is a gap": () =>
+    play({ seed: 52 }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.broken.chunks.add(3);
+      script.onDelivery = ({ message }) => {
+        if ((message?.tries ?? 0) > 0) script.broken.chunks.clear();
+      };
+      await script.submit({ id: "r", chunks: 16, packSize: 8, tolerate: { chunks: 2 } });
+      await script.untilEnded(1);
+      script.must(missing(script) === "", `the result lacks ${missing(script)}`);
+      script.must(script.run()?.gapped.size === 0, "there are partials with gaps");
+    }),
+
+  "a whole partial that comes before its shard is sealed takes the place of one with gaps": () =>
+    play({ seed: 46, chunkMs: (chunk) => (chunk === 63 ? 60_000 : 50) }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.broken.chunks.add(19);
+      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 } });
+      await script.until("the pack has gaps", () => hasGaps(script));
+      script.broken.chunks.clear();
+      await deliverAgain(script, messageOf(script, 2));
+      await script.untilEnded(1);
+      script.must(missing(script) === "", `the result lacks ${missing(script)}`);
+      script.must(script.run()?.manifests.get(1)?.complete === true, "it is complete");
+    }),
+
+  "a whole partial that comes after its shard was sealed with gaps is folded by the retry only": () =>
+    play({ seed: 47, tree: deepTree, chunkMs: (chunk) => (chunk === 63 ? 60_000 : 50) }, async (script) => {
+      const { run, broken } = script;
+      script.start({ breakAfterMs: 4_000 });
+      broken.chunks.add(19);
+      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 } });
+      await script.until("the shard is sealed", () => run()?.state?.sealed["1"]?.lacking === 1);
+      broken.chunks.clear();
+      await deliverAgain(script, messageOf(script, 2));
+      await script.untilEnded(1);
+      script.must(run()?.parts.has(2) === true, "the whole partial came");
+      script.must(missing(script) === "19-20", `the result lacks ${missing(script)}`);
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.must(missing(script, 2) === "", "nothing is missing in the end");
+      script.must(computed(script, 2) === "", `the retry computes ${computed(script, 2)}`);
+    }),
+
+  "of two last attempts that fail at other chunks the first one's partial stands, and both tell of that":
+    () =>
+      play({ seed: 48, chunkMs: () => 50 }, async (script) => {
+        const { run, broken, world } = script;
+        script.start({ breakAfterMs: 4_000 });
+        script.start();
+        broken.chunks.add(19);
+        const record = Promise.withResolvers<void>();
+        script.hold = ({ op, args }) =>
+          op === "blobs.create" &&
+          /\/failed\/.*\/0*2\.001\.001$/.test(String(args[1])) &&
+          broken.chunks.has(19)
+            ? record.promise
+            : undefined;
+        await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 2 } });
+        await script.until("the first one has its partial", () => run()?.gapped.has("1 2") === true);
+        await world.advance(100);
+        broken.chunks.clear();
+        for (const chunk of [20, 21]) broken.chunks.add(chunk);
+        await deliverAgain(script, { ...messageOf(script, 2), tries: 4 });
+        await script.untilEnded(1);
+        record.resolve();
+        script.mustBe("complete");
+        script.must(missing(script) === "19-20", `the result lacks ${missing(script)}`);
+      }),
+
+  "a pack with gaps keeps them through a pause and a new leader": () =>
+    play({ seed: 49, chunkMs: (chunk) => (chunk === 63 ? 30_000 : 50) }, async (script) => {
+      const first = script.start({ breakAfterMs: 4_000 });
+      script.broken.chunks.add(19);
+      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 } });
+      await script.until("the pack has gaps", () => hasGaps(script));
+      await script.tell("pause");
+      await script.world.advance(20_000);
+      first.terminate();
+      script.start({ breakAfterMs: 4_000 });
+      await script.tell("resume");
+      script.broken.chunks.clear();
+      await script.untilEnded(1);
+      script.must(missing(script) === "19-20", `the result lacks ${missing(script)}`);
+    }),
+
+  "a run that is ended early keeps what its packs with gaps have": () =>
+    play({ seed: 50, chunkMs: (chunk) => (chunk >= 40 ? 60_000 : 50) }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.broken.chunks.add(19);
+      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 } });
+      await script.until("the pack has gaps", () => hasGaps(script));
+      await script.tell({ kind: "cancel", keep: true });
+      await script.untilEnded(1);
+      script.must(missing(script) === "19-20,40-64", `the result lacks ${missing(script)}`);
+    }),
+
+  "a later run that reuses a gapped one computes the packs with gaps": () =>
+    play({ seed: 51, tree: deepTree, chunkMs: () => 50 }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.broken.fileOf = (chunk) => `file ${chunk}`;
+      script.broken.chunks.add(19);
+      const request = { chunks: 64, packSize: 8, list: true, tolerate: { chunks: 1 } };
+      await script.submit({ id: "earlier", ...request });
+      await script.untilEnded(1, "earlier");
+      script.mustBe("complete", 1, "earlier");
+      script.broken.chunks.clear();
+      await script.submit({ id: "r", ...request, reuse: "earlier" });
+      await script.untilEnded(1);
+      script.must(missing(script) === "", "nothing is missing");
+      script.must(computed(script, 1) === "2", `it computes ${computed(script, 1)}`);
+    }),
+};
