@@ -87,6 +87,9 @@ test("gaps that lie in no gapped pack, or are more than such packs lack, do not 
   expect(differenceFrom(state, other(8, 32))).toMatch(/^missing is/);
   expect(differenceFrom(state, other(8, 10, 28))).toMatch(/^folded is 37/);
   expect(differenceFrom(state, { ...other(8, 10, 28), folded: 38 })).toMatch(/^missing is/);
+  expect(differenceFrom(state, { ...other(), folded: 38 })).toMatch(/^missing is/);
+  const endless = { from: 8, to: Number.MAX_SAFE_INTEGER };
+  expect(differenceFrom(state, { ...manifest, missing: [endless] })).toMatch(/^missing is/);
 });
 
 test("a fold of any other members does not fit", () => {

@@ -1,6 +1,8 @@
+import { clearBit, countBits, encodeBitmap, fullBitmap } from "./bitmap.ts";
 import { accepts } from "./identity.ts";
 import { limits } from "./limits.ts";
 import {
+  chunksOfPack,
   indexesOf,
   joined,
   type Layout,
@@ -53,6 +55,8 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
     const theirs = shown(manifest[field as keyof typeof counted]);
     if (theirs !== shown(mine)) return `${field} is ${clip(theirs)}, the leader has ${clip(shown(mine))}`;
   }
+  const lost = layout.chunks - folded;
+  if (chunksIn(missing) !== lost) return `missing is ${chunksIn(missing)} chunks, the leader has ${lost}`;
   for (const document of ["spec", "plan"] as const) {
     const [theirs, mine] = [manifest[document], state[document]];
     // A worker of an earlier version names neither. Whoever can take a name out of a manifest can forge all of it.
@@ -68,8 +72,8 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
 }
 
 /**
- * What the leader counted: of a gapped pack only how many chunks it lacks, so which ones is taken from the manifest, and their
- * number has to fit.
+ * What the leader counted. Of a gapped pack that is only how many chunks it lacks, so which ones is taken from the manifest; then
+ * `missing` and `folded` make up the run only if it has as many.
  */
 function countedOf(
   { sealed }: State,
@@ -77,33 +81,41 @@ function countedOf(
   manifest: Manifest,
 ): Pick<Manifest, "missing" | "folded"> {
   const shards = indexesOf({ from: 0, to: shardsOf(layout) });
-  const gapped = new Set(shards.flatMap((shard) => packsIn(layout, shard, sealed[shard]?.gapped)));
-  const whole = shards
-    .flatMap((shard) => rangesOfShard(layout, shard, sealed[shard]?.members, "missing"))
-    .flatMap((range) => byPack(layout, range))
-    .filter(({ pack }) => !gapped.has(pack));
-  const theirs = manifest.missing.flatMap((range) => byPack(layout, range));
-  const all = [...whole, ...theirs.filter(({ pack }) => gapped.has(pack))].sort((a, b) => a.from - b.from);
+  const gapped = shards.flatMap((shard) => packsIn(layout, shard, sealed[shard]?.gapped));
+  const told = membersFrom(layout, gapped, manifest.missing);
+  const missing = joined(
+    shards.flatMap((shard) => rangesOfShard(layout, shard, sealed[shard]?.members, "missing", told.members)),
+  );
   const lacking = shards.reduce((sum, shard) => sum + (sealed[shard]?.lacking ?? 0), 0);
-  const chunks = (ranges: readonly Range[]): number => ranges.reduce((sum, range) => sum + sizeOf(range), 0);
-  const fits = chunks(all) === chunks(whole) + lacking;
-  return {
-    missing: fits ? joined(all) : joined(whole),
-    folded: layout.chunks - chunks(whole) - lacking,
-  };
+  return { missing, folded: layout.chunks - chunksIn(missing) + told.lacking - lacking };
 }
 
-/** A range of chunks, cut where packs begin. */
-function byPack({ packSize }: Layout, { from, to }: Range): (Range & { readonly pack: number })[] {
-  const pieces: (Range & { readonly pack: number })[] = [];
-  for (let at = from; at < to; ) {
-    const pack = Math.floor(at / packSize);
-    const end = Math.min(to, (pack + 1) * packSize);
-    pieces.push({ pack, from: at, to: end });
-    at = end;
+/** Bitmaps of the chunks that gapped packs have by a manifest's gaps, both ascending, and how many chunks they lack together. */
+function membersFrom(
+  layout: Layout,
+  gapped: readonly number[],
+  gaps: readonly Range[],
+): { readonly members: ReadonlyMap<number, string>; readonly lacking: number } {
+  const members = new Map<number, string>();
+  let lacking = 0;
+  let at = 0;
+  for (const pack of gapped) {
+    const { from, to } = chunksOfPack(layout, pack);
+    const bits = fullBitmap(to - from);
+    while ((gaps[at]?.to ?? to) <= from) at += 1;
+    // The last of them may reach into the next pack.
+    for (let next = at; (gaps[next]?.from ?? to) < to; next += 1) {
+      const gap = gaps[next] as Range;
+      for (let chunk = Math.max(gap.from, from); chunk < Math.min(gap.to, to); chunk += 1)
+        clearBit(bits, chunk - from);
+    }
+    lacking += to - from - countBits(bits);
+    members.set(pack, encodeBitmap(bits));
   }
-  return pieces;
+  return { members, lacking };
 }
+
+const chunksIn = (ranges: readonly Range[]): number => ranges.reduce((sum, range) => sum + sizeOf(range), 0);
 
 /** A full list of terms has lost the oldest ones, so any term may have led. So may any before an earlier state was lost. */
 const hasLed = ({ terms, lost }: State, { term, holder }: Manifest["terms"][number]): boolean =>

@@ -1,4 +1,4 @@
-import { decodeBitmap, hasBit } from "./bitmap.ts";
+import { type Bitmap, decodeBitmap, hasBit } from "./bitmap.ts";
 import { count } from "./figures.ts";
 import { limits } from "./limits.ts";
 
@@ -142,11 +142,21 @@ export function rangesOfShard(
       const chunks = chunksOfPack(layout, pack);
       const some = isFolded(pack) ? undefined : gapped.get(pack);
       if (some === undefined) return isFolded(pack) === (which === "folded") ? [chunks] : [];
-      const has = decodeBitmap(some, sizeOf(chunks));
-      const is = (chunk: number): boolean => hasBit(has, chunk - chunks.from) === (which === "folded");
-      return indexesOf(chunks).flatMap((chunk) => (is(chunk) ? [{ from: chunk, to: chunk + 1 }] : []));
+      return rangesIn(chunks, decodeBitmap(some, sizeOf(chunks)), which === "folded");
     }),
   );
+}
+
+/** The ranges of these chunks whose bit, by their index among them, is set or is not. */
+function rangesIn({ from, to }: Range, bits: Bitmap, set: boolean): Range[] {
+  const ranges: Range[] = [];
+  for (let chunk = from; chunk < to; chunk += 1) {
+    if (hasBit(bits, chunk - from) !== set) continue;
+    const first = chunk;
+    while (chunk < to && hasBit(bits, chunk - from) === set) chunk += 1;
+    ranges.push({ from: first, to: chunk });
+  }
+  return ranges;
 }
 
 /** The packs of a shard whose bit is set; of no bitmap none. */
