@@ -13,7 +13,7 @@ import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts"
 import { handlePoison, handleWork } from "../../src/engine/worker/handleWork.ts";
 import type { Delivery, WorkerPorts } from "../../src/engine/worker/ports.ts";
 import { processState } from "../../src/engine/worker/processState.ts";
-import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
+import type { ComputeOutput, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { marker, spec, specOf } from "../support/runFixtures.ts";
 import { signedProcess } from "../support/signedProcess.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
@@ -110,7 +110,12 @@ export function inlineCode(calculation: AnyCalculation): UserCode {
     async compute(job, task) {
       await task.onStart?.();
       const files = filesOver({ ...noAccess, save: task.onSave });
-      return { bytes: await runCompute(calculation, job, files), ms: 1 };
+      let failed: ComputeOutput["failed"];
+      const onFailed = (chunks: ComputeOutput["failed"]): void => {
+        failed = chunks;
+      };
+      const bytes = await runCompute(calculation, job, files, { onFailed });
+      return { bytes, ms: 1, ...(failed && { failed }) };
     },
     async fold(job, task) {
       await task.onStart?.();

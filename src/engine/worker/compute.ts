@@ -11,7 +11,7 @@ import { limits } from "../model/limits.ts";
 import { attemptOf, type MessageOf } from "../model/message.ts";
 import { decodeFoldFacts, encodeFoldFacts, encodeVerified, type Verified } from "../model/output.ts";
 import { chunksOfPack, indexesOf, packsOf, shardOf } from "../model/packs.ts";
-import { type Plan, type Spec, toleratedChunks } from "../model/run.ts";
+import { gappedPlanVersion, type Plan, type Spec, toleratedChunks } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { coverOfPack } from "../model/tree.ts";
 import { type Output, writeOutput } from "./folding/outputs.ts";
@@ -47,13 +47,18 @@ export async function computePack(
     saves = true;
   };
   const last = attemptOf(message) >= (spec.attempts ?? limits.attemptsDefault);
-  const most = to - from > limits.gappedChunksMax ? 0 : toleratedChunks(spec.tolerate, plan.chunks);
+  const most = gapsMax(plan, spec, to - from);
   const gaps = most > 0 ? { most, last } : undefined;
   const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, { gaps, onSave });
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   if (failed.length > 0) return writeGapped(ports, attempt, output, failed);
   return writeOutput(ports, runBlobs(run, uid, origin).part(shard, pack), output, wanted);
+}
+
+/** How many chunks a pack may lack. Under another plan, instances that know no gaps may fold it. */
+function gapsMax({ v, chunks }: Plan, { tolerate }: Spec, size: number): number {
+  return v === gappedPlanVersion && size <= limits.gappedChunksMax ? toleratedChunks(tolerate, chunks) : 0;
 }
 
 /**
