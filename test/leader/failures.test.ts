@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { limits } from "../../src/engine/model/limits.ts";
+import { toleratedChunks } from "../../src/engine/model/run.ts";
 import { computing, failure, packFailure, part, parts, runNotes, spec } from "../support/runFixtures.ts";
 import { allSent, first, observedAt, signOf, startMs, step, tasksOf } from "./deciding.ts";
 
@@ -36,6 +37,13 @@ describe("failures of packs", () => {
     expect(one.ending).toBeUndefined();
     const two = step(one.state, { spec: percent, failures: [packFailure(2), packFailure(3)] });
     expect(two.ending?.phase).toBe("failed");
+  });
+
+  test("a tolerance in percent holds the very number that it names", () => {
+    const tolerated = [29, 57, 0.3].map((percent) => toleratedChunks({ percent }, 1_000));
+    expect(tolerated).toEqual([290, 570, 3]);
+    expect(toleratedChunks({ percent: 29 }, 100)).toBe(29);
+    expect(toleratedChunks({ percent: 33 }, 10)).toBe(3);
   });
 
   test("success beats failure until the shard is sealed", () => {

@@ -20,7 +20,9 @@ export type Tolerance = z.infer<typeof toleranceSchema>;
 /** How many failed chunks a run may end with. */
 export function toleratedChunks(tolerate: Tolerance | undefined, chunks: number): number {
   if (tolerate === undefined) return 0;
-  return "chunks" in tolerate ? tolerate.chunks : Math.floor((tolerate.percent / 100) * chunks);
+  if ("chunks" in tolerate) return tolerate.chunks;
+  // Binary fractions: 29 % of 100 would be 28.999….
+  return Math.floor((tolerate.percent * chunks) / 100 + 1e-6);
 }
 
 /** Of a calculation; `registry.ts` allows 40 characters. A longer one comes from no client of ours, and lists would show it. */

@@ -31,11 +31,12 @@ function* wrongWith(state: State, run: RunRecord): Generator<string> {
       counted.packsFailed += 1;
       counted.packsGapped += 1;
       const there = run.gapped.get(`${state.generation} ${pack}`);
+      // The leader took the number from the record; which chunks it was nobody knows any more.
+      if (there === undefined && run.lostByHand === true) return;
       const has = countBits(decodeBitmap(there ?? "", chunks));
       counted.chunksDone += has;
       counted.chunksFailed += chunks - has;
-      if (state.phase !== "complete" && there === undefined && run.lostByHand !== true)
-        yield `pack ${pack} has gaps without a partial`;
+      if (state.phase !== "complete" && there === undefined) yield `pack ${pack} has gaps without a partial`;
       continue;
     }
     if (is === "done") {
