@@ -26,7 +26,11 @@ export interface CoordinateSettings {
 
 export const newTerm = (ports: CoordinatorPorts, leader: Leader, newer: Term["newer"]): Term => ({
   ...ports,
-  ...{ leader, newer, runs: new Map(), kept: new Set(), backoff: new RunBackoff() },
+  leader,
+  newer,
+  runs: new Map(),
+  kept: new Set(),
+  backoff: new RunBackoff(),
 });
 
 /**

@@ -131,7 +131,13 @@ export class Coordinator {
     const { holder, region, about, election } = this.#options;
     const { startedAtMonotonicMs, startedBy, stopping } = request;
     const raced = await race({ lease: this.#lease, clock, random, on, onPoll }, election, {
-      ...{ holder, region, about, startedAtMonotonicMs, startedBy, stopping, aboveTerm: this.#aboveTerm },
+      holder,
+      region,
+      about,
+      startedAtMonotonicMs,
+      startedBy,
+      stopping,
+      aboveTerm: this.#aboveTerm,
       pollNow: () => {
         const { signal } = this.#pollNow;
         if (signal.aborted) this.#pollNow = new AbortController();

@@ -222,7 +222,8 @@ export function resendPack(
   const send = before.sends + 1;
   const alone = before.alone === true || why.alone === true;
   state.again[pack] = {
-    ...{ sends: send, atMs: at.nowMs },
+    sends: send,
+    atMs: at.nowMs,
     since: why.waits === true ? before.since : send,
     lost: before.lost + (why.lost === true ? 1 : 0),
     alone: alone || undefined,

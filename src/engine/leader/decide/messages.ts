@@ -9,8 +9,17 @@ import { packsTogether } from "./pace.ts";
 /** The messages that a state calls for; fields that are undefined are not encoded. */
 
 const common = ({ run, uid, generation, turn, code, mix, origin, spec, plan }: State, send: number) => ({
-  ...{ v: wireVersion as 1, run, uid, gen: generation, send, turn, code, mix },
-  ...{ origin, spec, plan },
+  v: wireVersion as 1,
+  run,
+  uid,
+  gen: generation,
+  send,
+  turn,
+  code,
+  mix,
+  origin,
+  spec,
+  plan,
 });
 
 /** A message that computes a pack, or a row of packs of one shard. */
@@ -50,8 +59,13 @@ function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): P
   const [{ pack, send, urgent, repeat, alone }] = packs;
   const { to } = chunksOfPack(layout, pack + packs.length - 1);
   const message: WorkMessage = {
-    ...{ ...common(state, send), repeat: repeat || undefined, alone: alone || undefined },
-    ...{ kind: "compute", shard: shardOf(layout, pack), pack, ...chunksOfPack(layout, pack) },
+    ...common(state, send),
+    repeat: repeat || undefined,
+    alone: alone || undefined,
+    kind: "compute",
+    shard: shardOf(layout, pack),
+    pack,
+    ...chunksOfPack(layout, pack),
     until: packs.length > 1 ? to : undefined,
   };
   return { packs, message, urgent };
@@ -89,5 +103,6 @@ function gensOf(state: State, level: number, nodes: Range): string | undefined {
 /** Deletes the partials of a shard, or without one all nodes. */
 export const cleanupMessage = (state: State, shard?: number): WorkMessage => ({
   ...common(state, 1),
-  ...{ kind: "cleanup", shard },
+  kind: "cleanup",
+  shard,
 });

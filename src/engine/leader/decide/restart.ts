@@ -54,11 +54,22 @@ export function beginGeneration(
   } = closed;
   const state: State = {
     ...rest,
-    ...{ generation, cap, retriedMs: nowMs, paused: false, firstSend: 1 },
+    generation,
+    cap,
+    retriedMs: nowMs,
+    paused: false,
+    firstSend: 1,
     ...(redo === "mix" ? mixed(closed, code) : {}),
     phase: closed.layout === undefined ? "planning" : "computing",
-    ...{ tasks: {}, again: {}, open: {}, sealed: {}, groups: {} },
-    ...{ sentAgain: 0, durationsMs: [], taskMsMax: {}, rate: 0 },
+    tasks: {},
+    again: {},
+    open: {},
+    sealed: {},
+    groups: {},
+    sentAgain: 0,
+    durationsMs: [],
+    taskMsMax: {},
+    rate: 0,
   };
   // Where one is gone, nobody knows which others are: what has no partial of its own is computed.
   if (closed.error?.code === "storage-lost") delete state.reused;
@@ -96,8 +107,18 @@ function fromTheStart(closed: State, { generation, cap, changed, code, reuse }: 
   const { run, uid, spec, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
   return {
     ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
-    ...{ spec, term, termid, sequence, turn, command, calls, terms, refused },
-    ...{ retriedMs: nowMs, origin: generation, code },
+    spec,
+    term,
+    termid,
+    sequence,
+    turn,
+    command,
+    calls,
+    terms,
+    refused,
+    retriedMs: nowMs,
+    origin: generation,
+    code,
     ...(changed === undefined ? {} : { earlier: earlierOf(closed, reuse) }),
   };
 }

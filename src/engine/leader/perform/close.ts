@@ -133,9 +133,16 @@ function closedRunOf(state: State, spec: Spec | undefined, found: Manifest | und
   const { packs, chunks } = givenUpOf(state);
   const givenUp = (count: number) => (count === 0 ? {} : { givenUp: count });
   return {
-    ...{ run, uid, generation, phase: phase as ClosedRun["phase"], error },
-    ...{ calculation: spec?.calculation ?? "", params: spec?.params, code: state.code ?? spec?.code },
-    ...{ finishedMs: state.finishedMs ?? state.updatedMs, retriedMs: state.retriedMs },
+    run,
+    uid,
+    generation,
+    phase: phase as ClosedRun["phase"],
+    error,
+    calculation: spec?.calculation ?? "",
+    params: spec?.params,
+    code: state.code ?? spec?.code,
+    finishedMs: state.finishedMs ?? state.updatedMs,
+    retriedMs: state.retriedMs,
     calls: encodeCalls(state.calls),
     ...(layout && {
       packs: {
@@ -143,7 +150,9 @@ function closedRunOf(state: State, spec: Spec | undefined, found: Manifest | und
         ...(state.packsGapped === 0 ? {} : { gapped: state.packsGapped }),
       },
       chunks: {
-        ...{ total: layout.chunks, done, failed: manifest ? layout.chunks - done : state.chunksFailed },
+        total: layout.chunks,
+        done,
+        failed: manifest ? layout.chunks - done : state.chunksFailed,
         ...givenUp(chunks),
       },
     }),

@@ -112,7 +112,8 @@ async function sendPacks({ term, sent: { unwritten } }: TermRun, { state, packs 
   // Packs that take long are not worth a second copy.
   const hedged = packMsOf(state) <= limits.shortPackMs;
   await sendAll(term, sends, {
-    ...{ atOnce, hedged },
+    atOnce,
+    hedged,
     onSent: ({ packs: row }) => row.forEach((one) => void unwritten.add(sendKey(state, one))),
   });
 }

@@ -86,7 +86,9 @@ export async function takeOverState(
 
 const owned = (store: StateStore, { term, termid }: Leader, state: State): State => ({
   ...state,
-  ...{ v: wireVersion, term, termid },
+  v: wireVersion,
+  term,
+  termid,
   sequence: store.nextSequence(),
 });
 

@@ -77,7 +77,11 @@ export async function listMarkers(
     return "unreachable";
   }
   const listed = ({ name, etag, metadata, lastModifiedMs }: ListedBlob): ListedMarker => ({
-    ...{ id: name, etag, metadata, nowMs, writtenMs: lastModifiedMs },
+    id: name,
+    etag,
+    metadata,
+    nowMs,
+    writtenMs: lastModifiedMs,
   });
   return { markers: found.map(listed), kept, pages };
 }

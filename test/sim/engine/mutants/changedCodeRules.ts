@@ -134,7 +134,7 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [complete],
-    edits: edit("leader/decide/messages.ts", "...{ origin, spec, plan }", "...{ spec, plan }"),
+    edits: edit("leader/decide/messages.ts", "  origin,\n  spec,\n  plan,\n});", "  spec,\n  plan,\n});"),
   },
   {
     without: "the word of a manifest that it is mixed",
