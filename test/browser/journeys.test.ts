@@ -143,6 +143,19 @@ describe.skipIf(missing)("on the fixture", () => {
     expect(changes()).toEqual([]);
   });
 
+  test("what a failed chunk printed is read when it is opened, and not before", async () => {
+    const run = [...fixture.runs.values()].find(({ word }) => word === "failed")?.run;
+    const page = await open(`/runs/${run}`);
+    const printed = page.locator("details", { hasText: "What chunk 132 printed" });
+    await printed.waitFor();
+    const asked = () => fixture.requests.filter(({ path }) => path.includes("/logs"));
+    expect(asked()).toEqual([]);
+    await printed.locator("summary").click();
+    await printed.getByText("09:00:01.250  row 218: volatility NaN").waitFor();
+    expect(await printed.innerText()).toContain(`… 2 more lines: leasefold logs ${run} --chunk 132`);
+    expect(asked()).toHaveLength(1);
+  });
+
   test("an address leads to the generation and the shard that it names", async () => {
     const page = await open("/runs/mandelbrot-poster?gen=1&shard=3");
     await page.getByText("This is the result of generation 1").waitFor();

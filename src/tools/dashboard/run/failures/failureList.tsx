@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import type { FailureGroup } from "../../../../engine/client/failureGroups.ts";
 import type { Failures } from "../../../../engine/client/failures.ts";
 import { countOf } from "../../../../engine/model/figures.ts";
 import { groupText, tryingText } from "./failureGroups.ts";
@@ -8,8 +9,12 @@ const groupsMax = 50;
 const tryingMax = 10;
 
 /** What failed, grouped by error, and what is still tried. */
-export function FailureList({ found }: { readonly found: Failures }): JSX.Element {
-  const { groups, trying } = found;
+export function FailureList(of: {
+  readonly found: Failures;
+  /** More about a group, where somebody can ask for it. */
+  readonly more?: (group: FailureGroup) => JSX.Element | undefined;
+}): JSX.Element {
+  const { groups, trying } = of.found;
   const more = groups.length - groupsMax;
   return (
     <>
@@ -26,6 +31,7 @@ export function FailureList({ found }: { readonly found: Failures }): JSX.Elemen
                 <pre class="code">{group.sample}</pre>
               </details>
             )}
+            {of.more?.(group)}
           </li>
         ))}
       </ul>

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Failures } from "../../../../engine/client/failures.ts";
+import type { Logs } from "../../../../engine/client/logs.ts";
 import type { RunView } from "../../../../engine/client/runView.ts";
 import { count, countOf, lostOf } from "../../../../engine/model/figures.ts";
 import { usePoll } from "../../data/hooks.ts";
@@ -44,7 +45,12 @@ function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
       {givenUp === 0 ? null : (
         <p class="dim">{`${countOf(givenUp, "pack")} given up: the run ${view.active ? "ends" : "ended"} early.`}</p>
       )}
-      {value === undefined ? null : <FailureList found={value} />}
+      {value === undefined ? null : (
+        <FailureList
+          found={value}
+          more={({ chunks: [first] }) => first && <Printed run={view.run} chunk={first.from} />}
+        />
+      )}
       {retry ? (
         <div class="row retry">
           <p>{retryText(view)}</p>
@@ -64,5 +70,30 @@ function Shown(of: Parameters<typeof FailuresPanel>[0]): JSX.Element {
         />
       ) : null}
     </Panel>
+  );
+}
+
+const linesShown = 50;
+
+/** What code printed while a failed chunk was computed; it is read once somebody wants to see it. */
+function Printed({ run, chunk }: { readonly run: string; readonly chunk: number }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const path = open ? `${pathOf(run)}/logs?chunk=${chunk}&max=${linesShown}` : undefined;
+  const polled = usePoll<Logs>(path, () => undefined);
+  const { value } = polled;
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>What chunk {count(chunk)} printed</summary>
+      <Stale polled={polled} reading="Reading what was printed …" />
+      {value?.lines.length === 0 ? <p class="dim">Nothing was printed.</p> : null}
+      {value === undefined || value.lines.length === 0 ? null : (
+        <pre class="code">
+          {value.lines.map(({ at, text }) => `${at.slice(11, 23)}  ${text}`).join("\n")}
+          {value.more === 0
+            ? ""
+            : `\n… ${countOf(value.more, "more line")}: leasefold logs ${run} --chunk ${chunk}`}
+        </pre>
+      )}
+    </details>
   );
 }
