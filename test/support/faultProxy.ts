@@ -182,6 +182,7 @@ function exchangeOf(incoming: IncomingMessage, body: Buffer, counts: Map<string,
 function nameOf(method: string, url: string, headers: Readonly<Record<string, string>>): string {
   const query = new URL(url, "http://host").searchParams;
   if (query.get("comp") === "lease") return headers["x-ms-lease-action"] ?? "lease";
-  if (query.get("comp") === "metadata") return `write ${headers["x-ms-meta-state"] ?? ""}`.trim();
+  if (query.get("comp") === "metadata")
+    return `write ${JSON.parse(headers["x-ms-meta-record"] ?? "{}").state ?? ""}`.trim();
   return method.toLowerCase();
 }
