@@ -103,6 +103,38 @@ describe("a pack", () => {
       await expect(failedOf(all, { most: 100, last: true })).rejects.toThrow("chunk 0: no 0");
     });
 
+    test("of too many the first that may pass is named, as another send may have fewer", async () => {
+      const both = but({
+        compute({ index }) {
+          if (index === 1) throw new CalculationError("file-missing", "s1.csv is missing");
+          if (index >= 3) throw new Error(`no ${index}`);
+          return `${index}`;
+        },
+      });
+      await expect(failedOf(both, { most: 2, last: true })).rejects.toThrow("chunk 3: no 3");
+    });
+
+    test("of many the later ones keep their code and no message", async () => {
+      let failed: readonly FailedChunk[] = [];
+      const onFailed = (chunks: readonly FailedChunk[]): void => {
+        failed = chunks;
+      };
+      const many = but({
+        compute({ index }) {
+          if (index === 0) return "0";
+          throw index % 2 === 0 ? new CalculationError("file-denied", "no") : new Error(`no ${index}`);
+        },
+      });
+      const gaps = { most: 50, last: true };
+      await runCompute(many, { ...pack, to: 50, count: 50, gaps }, noFiles, { onFailed });
+      expect(failed).toHaveLength(49);
+      expect(failed[18]).toMatchObject({ chunk: 19, message: expect.stringMatching(/^chunk 19: no 19/) });
+      expect(failed.slice(-2)).toEqual([
+        { chunk: 48, code: "file-denied", message: "" },
+        { chunk: 49, code: "calculation-threw", message: "" },
+      ]);
+    });
+
     test("a merge that throws fails the pack, for it is the fault of no chunk", async () => {
       const broken = but({ merge: () => Promise.reject(new Error("no merge")) });
       await expect(failedOf(broken, { most: 8, last: true })).rejects.toThrow("merge: no merge");

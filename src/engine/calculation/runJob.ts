@@ -163,8 +163,18 @@ type FailedChunks = Map<number, CalculationError>;
 function leaveOut({ from, to, gaps }: Pack, failed: FailedChunks, index: number, error: unknown): void {
   if (!(error instanceof CalculationError) || gaps === undefined) throw error;
   if (!gaps.last && mayPass(error)) throw error;
-  failed.set(index, error);
-  if (failed.size > gaps.most || failed.size === to - from) throw [...failed.values()][0] ?? error;
+  // Nobody is told the later messages, which may quote whole inputs.
+  const kept = failed.size < limits.gapsToldMax ? undefined : firstWith(failed, error.code);
+  failed.set(index, kept ?? error);
+  if (failed.size <= gaps.most && failed.size < to - from) return;
+  // Another attempt may do better where some of the errors may pass.
+  const all = [...failed.values()];
+  throw all.find(mayPass) ?? all[0] ?? error;
+}
+
+function firstWith(failed: FailedChunks, code: string): CalculationError | undefined {
+  for (const error of failed.values()) if (error.code === code) return error;
+  return undefined;
 }
 
 /** Runs `run`; its error begins with the name of the chunks that caused it, once. */

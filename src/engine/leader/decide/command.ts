@@ -10,6 +10,7 @@ import {
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
+import { toleratedChunks } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
 import { doubtedUpTo } from "../notes.ts";
 import type { Seen } from "../seen.ts";
@@ -58,6 +59,13 @@ export function keepDeadline(draft: Draft, { spec: { deadline } }: Pick<Seen, "s
   }
   const message = `it did not end within its deadline of ${deadline.ms / 1_000} s`;
   draft.ending ??= { phase: "failed", error: { code: "deadline", message } };
+}
+
+/** Whether records that this poll did not list may tell of packs with gaps (docs/ARCHITECTURE.md, rule 32). */
+export function awaitsRecords({ state, at }: Draft, { spec, lists }: Pick<Seen, "spec" | "lists">): boolean {
+  const { layout, inFlight } = state;
+  if (layout === undefined || inFlight === 0 || lists.failuresMs >= at.localMs) return false;
+  return toleratedChunks(spec.tolerate, layout.chunks) > 0;
 }
 
 /**

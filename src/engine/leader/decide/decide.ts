@@ -3,7 +3,7 @@ import type { ProgressMark, State } from "../../model/state.ts";
 import type { Known } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import { askForFinish, askForGroups, sealShards } from "./combine.ts";
-import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
+import { awaitsRecords, giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut, openReused, updateWindow } from "./fanOut.ts";
@@ -39,7 +39,7 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
     trackRefused(draft, seen, before);
   }
   if (draft.ending !== undefined) return draft;
-  if (state.keep === true) giveUpRest(draft, seen);
+  if (state.keep === true && !awaitsRecords(draft, seen)) giveUpRest(draft, seen);
 
   askForPlan(draft, seen);
   judgeInFlight(draft, seen);

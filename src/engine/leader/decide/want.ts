@@ -14,6 +14,7 @@ export function wantedOf(
   const { layout } = state;
   const computing = state.phase === "computing" && layout !== undefined;
   const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
+  const givesUp = state.keep === true && state.inFlight > 0;
   const nodes = computing ? nodesToPoll(state, layout, localMs - lists.nodesMs) : [];
   const listed = nodes.length > headsAtMost;
   return {
@@ -23,7 +24,7 @@ export function wantedOf(
     nodes: listed ? [] : nodes,
     nodeGroups: listed ? nodeGroupsOf(nodes) : [],
     failures:
-      (localMs - lists.failuresMs >= failuresEveryMs || notes.wantsFailures) &&
+      (localMs - lists.failuresMs >= failuresEveryMs || notes.wantsFailures || givesUp) &&
       (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
     manifest: state.phase === "finishing",
   };
