@@ -129,17 +129,18 @@ test.each([
 );
 
 test.each([
-  ["leader", "a run", {}],
-  ["worker", "a run", {}],
-  ["leader", "runs that reuse partials", { reuses: true }],
-  ["worker", "runs that reuse partials", { reuses: true }],
+  ["leader", "a run", {}, 50],
+  ["worker", "a run", {}, 50],
+  ["leader", "runs that reuse partials", { reuses: true }, 50],
+  // Few packs are computed, in one shard.
+  ["worker", "runs that reuse partials", { reuses: true }, 12],
 ] as const)(
   "a %s of %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
-  async (who, _, of) => {
+  async (who, _, of, callsMin) => {
     const startMs = performance.now();
     const life = await everyPoint({ who, ...of, call: 0, fate: "arrives" });
     expect(life.violations).toEqual([]);
-    expect(life.calls.length).toBeGreaterThan(50);
+    expect(life.calls.length).toBeGreaterThan(callsMin);
     let count = 0;
     await all(pointsOf({ who, ...of }, life, thorough), () => {
       count += 1;
