@@ -5,6 +5,7 @@ import { CalculationError, LeasefoldError, StorageError } from "../../src/engine
 import { limits } from "../../src/engine/model/limits.ts";
 import type { WorkMessage } from "../../src/engine/model/message.ts";
 import { failureSchema, type Spec } from "../../src/engine/model/run.ts";
+import { OtherCodeError } from "../../src/engine/worker/attempt/rightCode.ts";
 import { common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 const record = "failed/00000/00000001.001.001";
@@ -145,6 +146,22 @@ describe("an attempt whose failure is not that of its work", () => {
       expect(await world.messages("packs")).toEqual([tried]);
     },
   );
+
+  test("because it is for other code comes back at times that differ, within half a minute", async () => {
+    const { world, message, failing } = await planned();
+    failing(new OtherCodeError("ranges@1", "ranges@2"));
+    const visible = async () => (await world.messages("packs")).length;
+    for (let count = 0; count < 12; count += 1)
+      await world.work(message, { queue: world.names.packs, urgent: false });
+    await world.world.advance((limits.retryDelayS / 2) * 1_000 - 100);
+    expect(await visible()).toBe(0);
+    await world.world.advance((limits.retryDelayS / 4) * 1_000);
+    const some = await visible();
+    expect(some).toBeGreaterThan(1);
+    expect(some).toBeLessThan(12);
+    await world.world.advance((limits.retryDelayS / 4) * 1_000 + 200);
+    expect(await visible()).toBe(12);
+  });
 
   test("for any other reason is tried again after half a minute, since it may pass", async () => {
     const { world, message, failing } = await planned();

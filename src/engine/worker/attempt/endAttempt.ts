@@ -11,6 +11,7 @@ import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { attemptOf, encodeMessage, type WorkMessage } from "../../model/message.ts";
 import { persist } from "../../storage/callSteps.ts";
+import type { Random } from "../../storage/ports.ts";
 import {
   type Delivery,
   DroppedError,
@@ -96,7 +97,7 @@ export async function endAttempt(
       // Each message of the run says the same, and one line of the log is enough.
       if (!(error instanceof OtherCodeError) || (await ports.noteOtherCode(message, error))) failed(false);
       const copy = sameMessage(message, delivery);
-      const laterS = delayOf(error, delivery);
+      const laterS = delayOf(error, delivery, ports.random);
       await persist(ports, () => enqueueAgain(ports, copy, laterS));
       return delivery.held.end(laterS * 1_000);
     }
@@ -122,10 +123,15 @@ export async function endAttempt(
   }
 }
 
-/** An instance that stops hands its work over at once. */
-function delayOf(error: unknown, { urgent }: Delivery): number {
+/**
+ * An instance that stops hands its work over at once. Work for other code comes back at times of its own: all at once, and at
+ * equal distances, it would go to the same instances each time, which poll again as soon as they have refused a message.
+ */
+function delayOf(error: unknown, { urgent }: Delivery, random: Random): number {
   if (error instanceof LeasefoldError && error.code === "stopping") return 0;
-  return urgent && error instanceof OtherCodeError ? limits.otherCodeDelayS : limits.retryDelayS;
+  if (!(error instanceof OtherCodeError)) return limits.retryDelayS;
+  const mostS = urgent ? limits.otherCodeDelayS : limits.retryDelayS;
+  return Math.ceil(mostS * (1 - random.number() / 2));
 }
 
 /** The same message; it still tells that it was delivered before. */
