@@ -39,7 +39,10 @@ export interface Calculation<Params, Input, Part, Made = Result, Shared = void> 
    * must not change it.
    */
   setup?(context: SetupContext<Params>): Shared | Promise<Shared>;
-  /** Computes one chunk. If it throws, another worker retries it; after the last attempt the pack has failed. */
+  /**
+   * Computes one chunk. If it throws, its pack is attempted again. After the last attempt the chunk is a gap of the result where
+   * the run tolerates that, and otherwise the run fails.
+   */
   compute(chunk: Chunk<Params, Input, Shared>): Part | Promise<Part>;
   /**
    * Folds two neighbors, `a` before `b`. It must be pure, but may change `a` and return it. Which partials are merged
