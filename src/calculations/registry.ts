@@ -73,10 +73,10 @@ async function loadFile(file: string): Promise<AnyCalculation> {
   try {
     exported = await import(pathToFileURL(file).href);
   } catch (cause) {
-    const why = /import statement outside a module/.test(messageOf(cause))
-      ? `its package.json does not say "type": "module"; add that, or rename the file to .m${file.split(".").at(-1)?.slice(-2)}`
-      : `${messageOf(cause)}${placeOf(cause)}`;
-    const message = `${file} does not load: ${why}`;
+    const hint = /import statement outside a module/.test(messageOf(cause))
+      ? '; package.json must say "type": "module", or the file be named .mts or .mjs'
+      : "";
+    const message = `${file} does not load: ${messageOf(cause)}${placeOf(cause)}${hint}`;
     throw new ConfigError("bad-calculation-file", message, { cause });
   }
   const found = (exported.default ?? exported.calculation) as Partial<AnyCalculation> | undefined;

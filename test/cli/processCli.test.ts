@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -40,6 +40,20 @@ it.each(["check ./prints.mjs --json", "plan prints --json"])(
   },
   60_000,
 );
+
+it("A calculation in a CommonJS package is refused with the reason and both ways out", async () => {
+  const common = join(folder, "common");
+  await mkdir(common);
+  await writeFile(join(common, "package.json"), '{ "type": "commonjs" }');
+  await writeFile(join(common, "mine.ts"), 'import { z } from "leasefold";\nexport default z;\n');
+  const program = `process.exit(await (await import(${JSON.stringify(main)})).main(["check", "./mine.ts"]));`;
+  const node = [process.execPath, ["--input-type=module", "-e", program], { cwd: common }] as const;
+  const refused = await run(...node).catch((error: unknown) => error);
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/mine\.ts does not load: .*outside a module.*"type": "module".*\.mts/),
+  });
+}, 60_000);
 
 it.skipIf(process.platform === "win32").each([
   ["SIGTERM", 143],

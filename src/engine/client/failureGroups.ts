@@ -37,7 +37,10 @@ function groupOf(failures: readonly Failed[]) {
   );
   return {
     code,
-    /** The error with `N` for each number and `ID` for each random id, but in a place in code and in the one file that all name; a long one is cut. */
+    /**
+     * The error with `N` for each number and `ID` for each random id, but in a place in code and in the one file that all name;
+     * a long one is cut.
+     */
     message: normalized(message, isOfOneFile),
     /** The first of these errors as it was. */
     sample: message,

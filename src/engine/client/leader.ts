@@ -25,6 +25,10 @@ export async function leader(client: Client, signal?: AbortSignal, name: string 
     holder,
     since: iso(sinceMs),
     lease: seen.leaseState,
+    /** Seconds since the leader last wrote its record, by storage's clock. */
+    beatAgeS: ageMs / 1_000,
+    /** How the holder came to lead. */
+    cameBy,
     /** What the leader says it is doing. */
     notes: record.notes,
     /** The last sixteen terms or fewer, oldest first. */
@@ -33,10 +37,6 @@ export async function leader(client: Client, signal?: AbortSignal, name: string 
       region,
       /** Least remaining time of the lease, as of the last beat. Only if the leader says so. */
       leaseLeftS: leaseLeftMs === undefined ? undefined : leaseLeftMs / 1000,
-      /** Seconds since the leader last wrote its record, by storage's clock. */
-      beatAgeS: ageMs / 1_000,
-      /** How the holder came to lead. */
-      cameBy,
     }),
   };
 }
@@ -63,7 +63,8 @@ const termsOf = ({ lastTerms, termid }: LeaderRecord, endedMs: number | undefine
       term: one.term,
       holder: one.holder,
       since: iso(one.sinceMs),
-      ...defined({ until: untilMs === undefined ? undefined : iso(untilMs), cameBy: one.cameBy }),
+      cameBy: one.cameBy,
+      ...defined({ until: untilMs === undefined ? undefined : iso(untilMs) }),
     };
   });
 

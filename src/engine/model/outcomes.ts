@@ -2,7 +2,10 @@ import { decodeBitmap, hasBit } from "./bitmap.ts";
 import { chunksOfPack, type Layout, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
 import { isFinal, type State } from "./state.ts";
 
-/** What readers of a state see of its packs. `gapped`: only some of its chunks failed. `givenUp`: the run ended early without it, and no leader knew that it had failed. */
+/**
+ * What readers of a state see of its packs. `gapped`: only some of its chunks failed. `givenUp`: the run ended early without
+ * it, and no leader knew that it had failed.
+ */
 export type Outcome = "done" | "gapped" | "failed" | "givenUp" | "inFlight";
 
 /** How the packs of a shard are, each undefined if it was not sent; undefined where nothing of the shard was sent or done. */

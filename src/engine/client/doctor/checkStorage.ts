@@ -109,13 +109,10 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
   const beatAgeS = seen.kind === "never" ? Number.POSITIVE_INFINITY : seen.beatAgeS;
   if (seen.kind === "never") skipped("nobody has led yet: start the app, or wait for its next tick");
   else if (seen.kind === "leading")
-    ok(`${seen.holder} leads in term ${seen.term}, last beat ${beatAgeS ?? 0} s ago`);
-  else {
-    const until = beatAgeS === undefined ? "" : `, until ${Math.round(beatAgeS)} s ago`;
-    ok(`nobody leads now; ${seen.holder} led in term ${seen.term}${until}`);
-  }
+    ok(`${seen.holder} leads in term ${seen.term}, last beat ${beatAgeS} s ago`);
+  else ok(`nobody leads now; ${seen.holder} led in term ${seen.term}, until ${Math.round(beatAgeS)} s ago`);
   const open = (await blobPage(client, client.names.active, "")).blobs.length;
-  if (open > 0 && seen.kind !== "leading" && (beatAgeS ?? Number.POSITIVE_INFINITY) > leaderlessMaxS) {
+  if (open > 0 && seen.kind !== "leading" && beatAgeS > leaderlessMaxS) {
     wrong({
       what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has ${seen.kind === "never" ? "ever led" : "led for three minutes"}`,
       why: "no instance contends for the lease",

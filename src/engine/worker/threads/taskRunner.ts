@@ -6,10 +6,11 @@ import type { AttemptTime, Calculations } from "../../calculation/contract.ts";
 import { type Files, filesOver, releaseSpares } from "../../calculation/files.ts";
 import { placeOf, userFrames } from "../../calculation/placeOf.ts";
 import { runCompute, runFinish, runFold, runPlan } from "../../calculation/runJob.ts";
-import { keepingShared } from "../../calculation/shared.ts";
+import { setUp } from "../../calculation/shared.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { printedLimits } from "../../model/printed.ts";
+import { setLatest } from "../setLatest.ts";
 import { markChunk } from "./chunkMark.ts";
 import { printingOf, withPrinting } from "./printing.ts";
 import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
@@ -50,7 +51,7 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
     let waitedBeforeMs = waitedMs();
     const run = async () => {
       if (task.kind === "plan") return runPlan(calculation, task.params, sink, { files, time });
-      const ready = await shared(`${task.calculation} ${task.run}`, calculation, task.params, files);
+      const ready = await readyFor(task, calculation, files);
       // What is done once for a run says nothing of the time of its packs.
       startedMs = performance.now();
       waitedBeforeMs = waitedMs();
@@ -78,7 +79,17 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
   }
 }
 
-const shared = keepingShared();
+/** Runs whose `setup` a thread keeps: two that take turns on it, so that neither sets up for every pack. */
+const runsKept = 2;
+const kept = new Map<string, Calculation>();
+
+/** The calculation as its `setup` made it ready for a run, once. One that failed is tried again by the next task. */
+async function readyFor({ run, params }: ThreadTask, calculation: Calculation, files: Files) {
+  const key = `${calculation.name} ${run}`;
+  const ready = kept.get(key) ?? (await setUp(calculation, params, files));
+  setLatest(kept, key, ready, runsKept);
+  return ready;
+}
 
 /** A task as the owner of the promises that its code makes. */
 interface Owner {

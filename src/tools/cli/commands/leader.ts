@@ -78,7 +78,7 @@ async function breakLease(session: Session, name: string, yes: boolean): Promise
 
 type Known = Extract<LeaderView, { readonly term: number }>;
 
-const acquired: Readonly<Record<NonNullable<Known["cameBy"]>, string>> = {
+const acquired: Readonly<Record<Known["cameBy"], string>> = {
   free: "the lease was free",
   "handed-over": "was handed the lease",
   expired: "took over after the lease expired",
@@ -91,15 +91,14 @@ function leaderLine(seen: LeaderView, nowMs: number): string {
   if (seen.kind === "unreadable") return `the leader's record cannot be read: ${oneLine(seen.reason)}`;
   const { term, region, since, beatAgeS, leaseLeftS, cameBy, notes } = seen;
   const holder = region === undefined ? oneLine(seen.holder) : `${oneLine(seen.holder)} (${oneLine(region)})`;
-  const beat = beatAgeS === undefined ? "" : `${duration(beatAgeS)} ago`;
-  if (seen.kind === "nobody")
-    return `nobody leads; the last was ${holder} in term ${term}${beat && `, ${beat}`}`;
+  const beat = `${duration(beatAgeS)} ago`;
+  if (seen.kind === "nobody") return `nobody leads; the last was ${holder} in term ${term}, ${beat}`;
   const forS = (nowMs - Date.parse(since)) / 1000;
   const parts = [
     `${holder} leads in term ${term} since ${since.slice(11, 19)} UTC (${duration(forS)})`,
-    ...(beat === "" ? [] : [`last beat ${beat}`]),
+    `last beat ${beat}`,
     ...(leaseLeftS === undefined ? [] : [`lease for ${duration(Math.floor(leaseLeftS))} more`]),
-    ...(cameBy === undefined ? [] : [acquired[cameBy]]),
+    acquired[cameBy],
   ];
   const noted = Object.entries(notes).map(([name, value]) => `${oneLine(name)} ${oneLine(value)}`);
   return noted.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${noted.join(", ")}`;

@@ -9,9 +9,9 @@ import { makeFolder } from "../../local/makeFolder.ts";
 import { badOption, isSystemError, systemReason } from "../options.ts";
 
 /**
- * Writes `NAME.ts` and `NAME.test.ts`, where there is no project yet also one of npm, and links this package into the folder's
- * `node_modules` unless `leasefold` is found from there, for editors and the test. Returns full paths, and as `node` what runs the test: a clone may have a newer
- * Node than the system. Throws `InputError` before anything is written.
+ * Writes `NAME.ts` and `NAME.test.ts`, and a project of npm where there is none yet. Links this package into the folder's
+ * `node_modules` unless `leasefold` is found from there, for editors and the test. Returns full paths, and as `node` what runs
+ * the test: a clone may have a newer Node than the system. Throws `InputError` before anything is written.
  */
 export async function writeStarter(name: string, at: { folder: string; dir: string | undefined }) {
   if (!namePattern.test(name)) {

@@ -56,17 +56,14 @@ function Shown({ found, sinceS }: { readonly found: LeaderView; readonly sinceS:
                 "since",
                 `${timeText(found.since)} (${agoText((serviceNowMs() - Date.parse(found.since)) / 1_000)})`,
               ],
-              [
-                "last beat",
-                beatAgeS === undefined ? "not told" : `${duration(Math.round(beatAgeS + sinceS))} ago`,
-              ],
+              ["last beat", `${duration(Math.round(beatAgeS + sinceS))} ago`],
               [
                 "lease",
                 leaseLeftS === undefined
                   ? found.lease
                   : `${found.lease}, at least ${duration(Math.max(0, Math.floor(leaseLeftS - sinceS)))} more`,
               ],
-              ["acquired", cameBy === undefined ? undefined : cameByText[cameBy]],
+              ["acquired", cameByText[cameBy]],
               ["region", found.region],
               ...Object.entries(found.notes).map(([name, text]): readonly [string, ComponentChildren] => [
                 name,
@@ -121,7 +118,7 @@ function Terms(of: { readonly terms: readonly KnownTerm[]; readonly leading: boo
                 </td>
                 <td>{timeText(row.since)}</td>
                 <td class="number">{row.led}</td>
-                <td>{row.cameBy === undefined ? "" : cameByText[row.cameBy]}</td>
+                <td>{cameByText[row.cameBy]}</td>
                 <td class="number">{row.gap ?? ""}</td>
               </tr>
             ))}

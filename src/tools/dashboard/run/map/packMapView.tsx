@@ -155,8 +155,14 @@ const counted = [
   "Not sent",
 ];
 
-const countsOf = (cell: Cell): readonly number[] => [
-  ...[cell.done, cell.gapped, cell.failed, cell.givenUp, cell.inFlight, cell.resent, cell.notSent],
+const countsOf = ({ done, gapped, failed, givenUp, inFlight, resent, notSent }: Cell): readonly number[] => [
+  done,
+  gapped,
+  failed,
+  givenUp,
+  inFlight,
+  resent,
+  notSent,
 ];
 
 function MapTable({ map, atWork }: { readonly map: PackMap; readonly atWork: AtWork }): JSX.Element {
