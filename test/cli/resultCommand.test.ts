@@ -88,7 +88,8 @@ describe("leasefold result", () => {
   });
 
   it("leaves no folder behind when one of its files is gone or has another hash, with exit code 6", async () => {
-    const { start, storage, blobs } = await filesWorld(["one", "two"]);
+    const contents = Array.from({ length: 32 }, (_, index) => `file ${index}`.repeat(10_000));
+    const { start, storage, blobs } = await filesWorld(contents);
     storage.operator.overwriteBlob(names.results, blobs[1] ?? "", "too");
     const other = await start("result r1 -o table/", { folder }).ended;
     expect(other).toMatchObject({ exitCode: 6, err: expect.stringContaining("SHA-256") });

@@ -111,9 +111,16 @@ async function saveFolder(cli: Saving, client: Client, manifest: Manifest, folde
     return { name: `${String(index).padStart(8, "0")}.${extension}`, bytes, sha256, saved: { name, bytes } };
   });
   try {
-    const save = ({ name, saved }: (typeof files)[number]) =>
-      saveBytes(at, name, () => openSavedFile(client, manifest, saved, cli.signal));
+    // After a failure nothing more begins, and what has begun ends before its folder is removed.
+    const stop = new AbortController();
+    const signal = AbortSignal.any([cli.signal, stop.signal]);
+    const save = async ({ name, saved }: (typeof files)[number]) => {
+      if (signal.aborted) return;
+      const opened = () => openSavedFile(client, manifest, saved, signal);
+      await saveBytes(at, name, opened).catch((error: unknown) => stop.abort(error));
+    };
     await pMap(files, save, { concurrency: filesAtOnce });
+    signal.throwIfAborted();
     const own = { ...manifest, files: files.map(({ saved: _, ...file }) => file) };
     await saveBytes(at, "manifest.json", async () => Readable.from([`${JSON.stringify(own, null, 1)}\n`]));
     await rename(half, path);
