@@ -4,6 +4,8 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
+import { describeParams, paramsSchema } from "../../src/engine/calculation/params.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
 import type { Cli } from "../../src/tools/cli/cli.ts";
 import { addDown } from "../../src/tools/cli/commands/instances.ts";
@@ -12,6 +14,7 @@ import { runCommand } from "../../src/tools/cli/program.ts";
 import { addressLines, instanceLine, nextStep } from "../../src/tools/cli/render/instances.ts";
 import { addUp } from "../../src/tools/cli/up/up.ts";
 import { localFilePath, writeLocalFile } from "../../src/tools/local/localFile.ts";
+import { sound } from "../calculations/laws/fixtures.ts";
 import { localFileOf, standInSupervisor } from "../support/standInSupervisor.ts";
 import { printed } from "./cliWorld.ts";
 
@@ -137,8 +140,29 @@ it("Up prints where everything is, and the command that comes next", () => {
   const dashboard = "http://127.0.0.1:7071/api/ui#token=k";
   expect(addressLines(local, "kept", dashboard)[2]).toBe(`dashboard  ${dashboard}`);
   expect(addressLines(local, undefined)[0]).toContain("(in memory)");
-  expect(nextStep("/app", [])).toBe("leasefold submit primes --to 1e9 --wait");
-  expect(nextStep("/app", ["/other/a.ts", "/app/my/b.ts"])).toBe("leasefold submit ./my/b.ts --wait");
+  expect(nextStep("/app")).toBe("leasefold submit primes --to 1e9 --wait");
+  const none = { params: [], schema: { properties: {} } };
+  expect(nextStep("/app", { file: "/app/my/b.ts", ...none })).toBe("leasefold submit ./my/b.ts --wait");
+});
+
+it("The command that comes next gives every required parameter a value, and leaves out the others", () => {
+  const params = z.strictObject({
+    source: z.string(),
+    from: z.iso.date().meta({ examples: ["2024-01-31"] }),
+    of: z.enum(["rows", "all files"]),
+    stepsMax: z.coerce.number().int().min(2),
+    rate: z.number().max(0.5),
+    share: z.number().gt(3),
+    label: z.string(),
+    seed: z.number().default(1),
+    note: z.string().optional(),
+  });
+  const described = describeParams({ ...sound, params });
+  const own = { file: "/app/a b.ts", params: described, schema: paramsSchema({ ...sound, params }) };
+  expect(nextStep("/app", own)).toBe(
+    'leasefold submit "./a b.ts" --upload FOLDER --from 2024-01-31 --of rows --steps-max 2 --rate 0.5 --share 4 ' +
+      "--label LABEL --wait",
+  );
 });
 
 describe("a line of the status", () => {

@@ -1,9 +1,11 @@
 import type { ParamRow } from "../../engine/calculation/contract.ts";
+import type { ParamsSchema } from "../../engine/calculation/params.ts";
+import type { DescribedCalculation } from "../../engine/client/describeCalculations.ts";
 import { nearestName } from "../../engine/client/doctor/checkSettings.ts";
 import { kebab } from "../../engine/client/runRequest.ts";
 import { InputError } from "../../engine/model/errors.ts";
 import { valueText } from "../../engine/model/json.ts";
-import { clip } from "./render/text.ts";
+import { clip, shellText } from "./render/text.ts";
 
 /**
  * The parameters of a calculation as options: `--to 1e9`, `--to=1e9`, `--verbose` (true), and the pair `to=1e9` of
@@ -78,6 +80,54 @@ function jsonOrText(text: string): unknown {
 /** The option of a parameter: `--max-size` for `maxSize`. A name that is not camel-case stays as it is. */
 export const optionOf = (name: string): string =>
   `--${/^[a-z][a-zA-Z0-9]*$/.test(name) ? kebab(name) : name}`;
+
+/** Instances of an older version tell no schema: there, a parameter without default counts as required. */
+export function isRequired({ name, default: value }: ParamRow, schema: ParamsSchema): boolean {
+  const { properties, required } = schema;
+  if (properties === undefined) return value === undefined;
+  return Array.isArray(required) && required.includes(name);
+}
+
+/**
+ * What a command line must give, with a value for each: an example or a value that the schema names, a number that it
+ * allows, or the name in capitals. `submit` makes a `source` of the folder that it uploads.
+ */
+export function requiredOptions({ params, schema }: Pick<DescribedCalculation, "params" | "schema">): string {
+  const properties = (schema["properties"] ?? {}) as Readonly<Record<string, ParamSchema>>;
+  const needed = params.filter((row) => isRequired(row, schema));
+  return needed
+    .map((row) => {
+      const value = row.name === "source" ? undefined : exampleOf(properties[row.name] ?? {});
+      const option = row.name === "source" ? "--upload" : optionOf(row.name);
+      const stand = row.name === "source" ? "FOLDER" : kebab(row.name).toUpperCase();
+      return ` ${option} ${value === undefined ? stand : shellText(valueText(value))}`;
+    })
+    .join("");
+}
+
+/** What JSON Schema says of a parameter, as zod writes it. */
+interface ParamSchema {
+  readonly type?: string;
+  readonly examples?: readonly unknown[];
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+}
+
+function exampleOf({
+  examples,
+  enum: values,
+  type,
+  minimum,
+  exclusiveMinimum,
+  maximum,
+}: ParamSchema): unknown {
+  const named = examples?.[0] ?? values?.[0];
+  if (named !== undefined || (type !== "number" && type !== "integer")) return named;
+  const least = minimum ?? (exclusiveMinimum === undefined ? 1 : exclusiveMinimum + 1);
+  return Math.min(Math.max(1, least), maximum ?? Number.POSITIVE_INFINITY);
+}
 
 const shownMax = 60;
 

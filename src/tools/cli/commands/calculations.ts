@@ -9,10 +9,10 @@ import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "
 import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
-import { optionOf } from "../freeOptions.ts";
+import { isRequired, optionOf } from "../freeOptions.ts";
 import { calculationCommand, checkRange, optionNames, wholeOption } from "../options.ts";
 import { wrapped } from "../render/table.ts";
-import { count, countOf, oneLine, wrap } from "../render/text.ts";
+import { count, countOf, oneLine, shellText, wrap } from "../render/text.ts";
 import { writeStarter } from "../starter/writeStarter.ts";
 
 /** `leasefold calculations [NAME]`: the calculations known here and to local instances, and their parameters. */
@@ -50,12 +50,6 @@ async function tellOne(session: Session, { name, summary, params, schema }: Desc
   await session.printTable(["OPTION", "TYPE", "DEFAULT", wrapped("MEANING")], rows);
 }
 
-/** Instances of an older version tell no schema: there, a parameter without default counts as required. */
-function isRequired({ name, default: value }: ParamRow, { properties, required }: ParamsSchema): boolean {
-  if (properties === undefined) return value === undefined;
-  return Array.isArray(required) && required.includes(name);
-}
-
 /** Optional parameters are in brackets. */
 function shortOf(row: ParamRow, schema: ParamsSchema): string {
   const option = optionOf(row.name);
@@ -65,11 +59,7 @@ function shortOf(row: ParamRow, schema: ParamsSchema): string {
 
 const shownDefault = (value: unknown): string => oneLine(valueText(value)) || '""';
 
-/** As a shell takes it. */
-function shellPath(path: string): string {
-  const shown = oneLine(path).replaceAll("\\", "/");
-  return /^[\w./:@-]+$/.test(shown) ? shown : `"${shown}"`;
-}
+const posix = (path: string): string => path.replaceAll("\\", "/");
 
 /** `leasefold new NAME`: writes a calculation that works, and its test. */
 export function addNew(program: Command, session: Session): void {
@@ -87,15 +77,15 @@ export function addNew(program: Command, session: Session): void {
       const shown = (path: string): string => oneLine(relative(cli.folder, path));
       // There the package is found, which need not be so where the reader stands.
       const there = dir === undefined ? cli.folder : dirname(made.calculation);
-      const fromThere = (path: string): string => shellPath(relative(there, path));
+      const fromThere = (path: string): string => shellText(posix(relative(there, path)));
       const file = `./${fromThere(made.calculation)}`;
       const next = [
-        ...(there === resolve(cli.folder) ? [] : [`cd ${shellPath(relative(cli.folder, there))}`]),
+        ...(there === resolve(cli.folder) ? [] : [`cd ${shellText(posix(relative(cli.folder, there)))}`]),
         `npx --no-install leasefold check ${file}`,
         `npx --no-install leasefold up --calculation ${file}`,
         `npx --no-install leasefold submit ${name} --wait`,
       ];
-      const test = `${shellPath(node)} --test ${fromThere(made.test)}`;
+      const test = `${shellText(posix(node))} --test ${fromThere(made.test)}`;
       if (session.json()) return await session.printJson({ name, ...made, next, runTest: test });
       await session.print(
         `wrote ${[made.calculation, made.test, ...made.project].map(shown).join("\n      ")}`,
@@ -103,7 +93,7 @@ export function addNew(program: Command, session: Session): void {
       if (made.linked !== undefined) await session.print(`linked ${shown(made.linked)}, which both import`);
       if (made.linked !== undefined && made.project.length === 0)
         await session.print(
-          `npm removes this link when it installs; "npm install ${shellPath(root)}" keeps it`,
+          `npm removes this link when it installs; "npm install ${shellText(posix(root))}" keeps it`,
         );
       if (made.unlinked !== undefined) await session.note(made.unlinked);
       await session.print(

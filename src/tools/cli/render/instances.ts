@@ -1,8 +1,10 @@
 import { relative } from "node:path";
 import { z } from "zod";
+import type { DescribedCalculation } from "../../../engine/client/describeCalculations.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import type { LocalFile } from "../../local/localFile.ts";
-import { countOf, duration, oneLine } from "./text.ts";
+import { requiredOptions } from "../freeOptions.ts";
+import { countOf, duration, oneLine, shellText } from "./text.ts";
 
 const schema = z.looseObject({ event: z.string() });
 
@@ -90,10 +92,15 @@ export function addressLines(
 }
 
 /** What one does next: submits the last calculation of one's own, or a built-in one. */
-export function nextStep(folder: string, calculations: readonly string[]): string {
-  const own = calculations.at(-1);
-  const what = own === undefined ? "primes --to 1e9" : `./${relative(folder, own).replaceAll("\\", "/")}`;
-  return `leasefold submit ${what} --wait`;
+export function nextStep(folder: string, own?: OwnCalculation): string {
+  if (own === undefined) return "leasefold submit primes --to 1e9 --wait";
+  const file = shellText(`./${relative(folder, own.file).replaceAll("\\", "/")}`);
+  return `leasefold submit ${file}${requiredOptions(own)} --wait`;
+}
+
+/** A file of a user's own, absolute, and the parameters of the calculation in it. */
+export interface OwnCalculation extends Pick<DescribedCalculation, "params" | "schema"> {
+  readonly file: string;
 }
 
 const times = (ends: number): string => (ends === 1 ? "once" : `${ends} times`);

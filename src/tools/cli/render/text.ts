@@ -63,3 +63,9 @@ export const clip = (text: string, width: number): string =>
 /** Lines of whole words; a word longer than a line is split. A line has at least one character, however small the room. */
 export const wrap = (text: string, room: number): string[] =>
   widthOf(text) <= room ? [text] : wrapAnsi(text, Math.max(1, room), { hard: true }).split("\n");
+
+/** As a shell takes it: in quotes where it has more than names and paths have. */
+export function shellText(text: string): string {
+  const shown = oneLine(text);
+  return /^[\w./:@=,+-]+$/.test(shown) ? shown : `"${shown}"`;
+}

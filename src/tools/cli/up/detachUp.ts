@@ -6,7 +6,7 @@ import { findAppDir } from "../../local/embedded.ts";
 import { type LocalFile, localFilePath, readLocalFile } from "../../local/localFile.ts";
 import { createPrivate } from "../../local/privateFile.ts";
 import type { Cli, Session } from "../cli.ts";
-import { addressLines, nextStep } from "../render/instances.ts";
+import { addressLines } from "../render/instances.ts";
 import { duration } from "../render/text.ts";
 
 const readyMs = 60_000;
@@ -20,7 +20,7 @@ export async function detachUp(
   session: Session,
   args: readonly string[],
   data: string | undefined,
-  calculations: readonly string[],
+  next: string,
 ): Promise<void> {
   const { cli } = session;
   const startedMs = cli.clock.monotonicMs();
@@ -50,7 +50,7 @@ export async function detachUp(
   for (const line of addressLines(local, data)) await session.print(line);
   const took = duration((cli.clock.monotonicMs() - startedMs) / 1_000);
   await session.print(`ready in ${took}, in the background; "leasefold down" stops them`);
-  await session.print(`now: ${nextStep(cli.folder, calculations)}`);
+  await session.print(`now: ${next}`);
 }
 
 /** Undefined if the process ended or was not ready in time, or after Ctrl-C. */

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { namedFiles, withPackaged } from "../../../engine/calculation/ownFiles.ts";
+import { describeCalculation } from "../../../engine/client/describeCalculations.ts";
 import { InputError, StorageError } from "../../../engine/model/errors.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
@@ -50,15 +51,14 @@ export function addUp(program: Command, session: Session): void {
     .option("--detach", 'run in the background; "leasefold down" stops it')
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<Options>();
-      const calculations = await check(session, options);
-      if (options.detach === true)
-        await detachUp(session, argumentsOf(options, calculations), options.data, calculations);
-      else await up(session, options, calculations);
+      const { files, next } = await check(session, options);
+      if (options.detach === true) await detachUp(session, argumentsOf(options, files), options.data, next);
+      else await up(session, options, files, next);
     });
 }
 
-/** Checks all options before anything starts. Returns the files of calculations, absolute. */
-async function check(session: Session, options: Options): Promise<readonly string[]> {
+/** Checks all options before anything starts. Returns the files of calculations, absolute, and the command that comes next. */
+async function check(session: Session, options: Options) {
   const { env, folder } = session.cli;
   if (options.namespace !== undefined) checkNamespace(options.namespace);
   checkRange("instances", options.instances, 1, instancesMax);
@@ -81,8 +81,13 @@ async function check(session: Session, options: Options): Promise<readonly strin
   if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);
   if (options.watch === true && files.length === 0)
     throw badOption("watch", "needs --calculation: there is no file to watch");
-  await loadFiles(files, session.cli);
-  return files;
+  const calculations = await loadFiles(files, session.cli);
+  const [file, last] = [files.at(-1), calculations.list().at(-1)];
+  const own =
+    file === undefined || last === undefined
+      ? undefined
+      : { file, ...describeCalculation(calculations, last) };
+  return { files, next: nextStep(folder, own) };
 }
 
 /** Makes the folder, and writes in it what is removed at once: only that shows that the storage can be kept there. */
@@ -111,7 +116,12 @@ const isFree = (port: number): Promise<boolean> =>
     server.listen(port, "127.0.0.1", () => server.close(() => done(true)));
   });
 
-async function up(session: Session, options: Options, calculations: readonly string[]): Promise<void> {
+async function up(
+  session: Session,
+  options: Options,
+  calculations: readonly string[],
+  next: string,
+): Promise<void> {
   const { cli } = session;
   session.stopMs = stopMs;
   const { data } = options;
@@ -150,7 +160,7 @@ async function up(session: Session, options: Options, calculations: readonly str
     onEvent,
   });
   try {
-    await tellReady(session, embedded, data, calculations);
+    await tellReady(session, embedded, data, next);
     isUp = true;
     ready.resolve();
     if (options.watch === true) void reloadChanged(cli, calculations, embedded.instances, printNow);
@@ -165,7 +175,7 @@ async function tellReady(
   session: Session,
   embedded: Embedded,
   data: string | undefined,
-  calculations: readonly string[],
+  next: string,
 ): Promise<void> {
   const { instances, functionKey } = embedded.instances;
   if (session.json()) {
@@ -181,7 +191,7 @@ async function tellReady(
   for (const line of shown) await session.print(line);
   const then = session.cli.out.isTty ? "Ctrl-C stops them" : '"leasefold down" stops them';
   await session.print(`ready in ${duration(startMs / 1_000)}; ${then}`);
-  await session.print(`now, in another terminal: ${nextStep(session.cli.folder, calculations)}`);
+  await session.print(`now, in another terminal: ${next}`);
 }
 
 /** Until Ctrl-C, or until storage has ended, which is an error. */
