@@ -110,6 +110,15 @@ mine: 1 broken, 3 not tried
     );
   });
 
+  it("check names a chunk that throws, and tries the engine on the others, with gaps", async () => {
+    const throws = "compute({ index }) { if (index === 2) throw new Error('a bad row'); return index; }";
+    const { exitCode, out } = await check(throws);
+    expect(exitCode).toBe(7);
+    expect(out).toMatch(/✗ compute is deterministic +\d+ ms\n {6}chunk 2: a bad row \(\w+\.mjs:\d+\)\n/);
+    expect(out).toMatch(/✓ distributed equals serial +5 of 6 chunks in 6 packs on 2 threads/);
+    expect(out).toMatch(/mine: 1 broken\n$/);
+  });
+
   it("check lets plain floating-point sums pass", async () => {
     const { exitCode, out } = await check("compute: ({ index }) => (index + 1) / 10", "--json");
     expect(exitCode).toBe(0);

@@ -45,6 +45,8 @@ export interface BrokenFixture {
   readonly example: RegExp | string;
   readonly sides?: readonly [string, string];
   readonly likely?: RegExp;
+  /** Only some chunks throw, so that the other laws can be tried. */
+  readonly throws?: true;
 }
 
 /** Each breaks one law, and that one only. */
@@ -150,7 +152,19 @@ export const brokenFixtures: readonly BrokenFixture[] = [
         return { sum: 0, chunks: 1 };
       },
     }),
-    example: "chunk 7: out of range",
+    example: /^chunk 7: out of range \(fixtures\.ts:\d+\)$/,
+    throws: true,
+  },
+  {
+    name: "every chunk that throws",
+    law: "compute",
+    make: () => ({
+      compute() {
+        throw new RangeError("out of range");
+      },
+    }),
+    example: /^chunk 0: out of range/,
+    likely: /^your code threw, also for chunks 1, 2, 3, 4, 5 and 14 more$/,
   },
   {
     name: "the last chunk that throws, far from the first ones",
@@ -162,7 +176,8 @@ export const brokenFixtures: readonly BrokenFixture[] = [
         return { sum: 0, chunks: 1 };
       },
     }),
-    example: "chunk 4999: the last one is short",
+    example: /^chunk 4999: the last one is short/,
+    throws: true,
   },
   {
     name: "what the chunk before left behind",

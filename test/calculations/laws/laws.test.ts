@@ -78,6 +78,10 @@ describe("a calculation that keeps every law", () => {
   });
 });
 
+const withRandom =
+  ({ compute }: Partial<AnyCalculation>): AnyCalculation["compute"] =>
+  async (chunk) => ({ ...(await compute?.(chunk)), sum: Math.random() });
+
 const encoded = (x: number): string => {
   const sum = exactSum();
   sum.add(x);
@@ -141,13 +145,50 @@ describe("a broken law", () => {
     const { findings, result } = await checkLaws({ ...sound, ...make() }, params ?? { chunks: 20 });
     const broken = findings.flatMap((one) => (one.outcome === "broken" ? [one] : []));
     expect(broken.map((one) => one.law)).toEqual([law]);
-    expect(result).toBeUndefined();
+    expect(result === undefined).toBe(told.throws !== true);
     expect(findings.filter((one) => one.outcome !== "advice").length).toBe(Object.keys(laws).length);
     const breach = broken[0]?.breach;
     expect(breach?.example).toMatch(told.example);
     if (told.sides !== undefined) expect(breach?.sides?.map(({ value }) => value)).toEqual(told.sides);
     if (told.likely !== undefined) expect(breach?.likely).toMatch(told.likely);
     expect([breach?.example, breach?.likely, breach?.cure].join("")).not.toMatch(/\n|undefined/);
+  });
+
+  /** Chunks 3 and 7 throw, and the plan lists inputs. */
+  const twoThrow: Partial<AnyCalculation> = {
+    plan: () => Array.from({ length: 20 }, (_, row) => ({ row })),
+    compute({ index }) {
+      if (index === 3 || index === 7) throw new RangeError("out of range");
+      return { sum: index, chunks: 1 };
+    },
+  };
+
+  it("a chunk that throws is named with its input and line, and the other chunks try all other laws", async () => {
+    const { findings, chunks, threw, result } = await checkLaws({ ...sound, ...twoThrow }, {});
+    const others = Object.keys(laws).filter((law) => law !== "compute");
+    expect(findings.filter(({ outcome }) => outcome === "holds").map(({ law }) => law)).toEqual(others);
+    expect(findings.find(({ outcome }) => outcome === "broken")).toMatchObject({
+      law: "compute",
+      breach: {
+        example: expect.stringMatching(/^chunk 3 \(\{"row":3\}\): out of range \(laws\.test\.ts:\d+\)$/),
+        likely: "your code threw, also for chunks 7",
+        cure: expect.stringContaining("--chunk 3"),
+      },
+    });
+    expect([chunks, threw]).toEqual([20, 2]);
+    expect(JSON.parse(Buffer.from(result?.body ?? []).toString())).toEqual({ sum: 180, chunks: 18 });
+  });
+
+  it.each([
+    ["compute", { ...twoThrow, compute: withRandom(twoThrow) }],
+    ["merge", { ...twoThrow, merge: () => ({ sum: Math.random(), chunks: 1 }) }],
+    ["finish", { ...twoThrow, finish: () => Math.random() }],
+  ] as const)("beside a chunk that throws, the law %s is found broken too", async (law, change) => {
+    const broken = await brokenLaws({ ...sound, ...change }, {});
+    expect(broken).toEqual([
+      expect.stringContaining('chunk 3 ({"row":3}): out of range'),
+      expect.stringContaining(`${laws[law]}: `),
+    ]);
   });
 
   it("each law has a fixture that breaks it", () => {

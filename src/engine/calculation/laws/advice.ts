@@ -43,7 +43,7 @@ async function changedInResult(subject: Subject): Promise<string | undefined> {
   if (root === undefined) return undefined;
   const part = await decoded(subject, root.bytes);
   const { finish = (only: unknown) => only as Result } = calculation;
-  const result = await finish.call(calculation, part, { params, folded: partials.length, count });
+  const result = await finish.call(calculation, part, { params, folded: partials.size, count });
   if (resultBytes(result) !== undefined) return undefined;
   const [loss, ...more] = jsonLosses(result);
   if (loss === undefined) return undefined;
@@ -55,12 +55,12 @@ async function changedInResult(subject: Subject): Promise<string | undefined> {
 const digitsBytes = 128;
 
 /** Partials that grow with every chunk reach the limit if there are enough chunks. */
-function growthOf({ partials, nodes, count }: Subject): string | undefined {
-  const chunks = 2 ** (31 - Math.clz32(partials.length));
+function growthOf({ tried, partials, nodes, count }: Subject): string | undefined {
+  const chunks = 2 ** (31 - Math.clz32(tried));
   const sizeTo = (to: number) => nodes.find((node) => node.from === 0 && node.to === to)?.bytes.length;
   const [half, all] = [sizeTo(chunks / 2), sizeTo(chunks)];
   if (chunks < 8 || half === undefined || all === undefined) return undefined;
-  const mean = partials.reduce((sum, { length }) => sum + length, 0) / partials.length;
+  const mean = [...partials.values()].reduce((sum, { length }) => sum + length, 0) / partials.size;
   const each = (all - half) / (chunks / 2);
   if (each < mean / 4 || all < Math.max(4 * mean, digitsBytes)) return undefined;
   const reach = Math.floor(calculationLimits.partialBytesMax / each);

@@ -1,7 +1,7 @@
 import { CalculationError } from "../../model/errors.ts";
 import type { AnyCalculation, ResultBytes } from "../contract.ts";
 import { adviceOn } from "./advice.ts";
-import { computeLaw } from "./computeLaw.ts";
+import { computeLaw, thrownBreach } from "./computeLaw.ts";
 import { broken, type Finding, type LawName, laws, type Verdict } from "./findings.ts";
 import { codecLaw, finishLaw, mergeLaw, sizeLaw, tooLarge } from "./foldLaws.ts";
 import { inputsLaw, paramsLaw, planLaw, throughJson } from "./inputLaws.ts";
@@ -17,8 +17,10 @@ export interface Checked {
   /** Chunks of the whole run, and how many of the first ones the laws were checked on. */
   readonly count: number;
   readonly chunks: number;
+  /** Of these, how many threw: the laws were checked on the others. */
+  readonly threw: number;
   readonly chunkMs: number | undefined;
-  /** Of those chunks, in one thread; absent if a law is broken. */
+  /** Of those chunks, in one thread; absent if a law is broken otherwise than by chunks that throw. */
   readonly result: ResultBytes | undefined;
 }
 
@@ -62,7 +64,11 @@ export async function checkLaws(
       (error: unknown) => violationOf(law, error),
     );
     const ms = options.clock === undefined ? {} : { ms: options.clock.monotonicMs() - startedMs };
-    if ("tried" in verdict) tell({ law, outcome: "holds", tried: verdict.tried, ...ms });
+    const thrown = law === "compute" ? thrownBreach(subject) : undefined;
+    if (thrown !== undefined) tell({ law, outcome: "broken", breach: thrown, ...ms });
+    if (thrown !== undefined && subject.partials.size === 0) breached = law;
+    else if (thrown !== undefined && "tried" in verdict) continue;
+    else if ("tried" in verdict) tell({ law, outcome: "holds", tried: verdict.tried, ...ms });
     else if ("unchecked" in verdict) tell({ law, outcome: "unchecked", why: verdict.unchecked });
     else {
       breached = at;
@@ -70,8 +76,8 @@ export async function checkLaws(
       if (at !== law) tell({ law, outcome: "unchecked", why: `needs: ${laws[at]}` });
     }
   }
-  const { count, partials, chunkMs } = subject;
-  const known = { count, chunks: partials.length, chunkMs };
+  const { count, tried: chunks, partials, chunkMs } = subject;
+  const known = { count, chunks, threw: chunks - partials.size, chunkMs };
   if (breached !== undefined) return { findings, ...known, result: undefined };
   for (const advice of await adviceOn(subject, options.packLimitMs)) tell(advice);
   return { findings, ...known, result: subject.result };

@@ -1,7 +1,8 @@
+import { CalculationError } from "../../model/errors.ts";
 import { setUp } from "../shared.ts";
 import { spread } from "../timeChunks.ts";
-import { broken, sidesOf, type Verdict, windowOf } from "./findings.ts";
-import { bytesOf, computeOf, pause, type Subject, same } from "./subject.ts";
+import { type Breach, broken, sidesOf, type Verdict } from "./findings.ts";
+import { bytesOf, chunkName, computeOf, pause, type Subject, same } from "./subject.ts";
 
 /** The first pass over the chunks ends after this time, but not before three chunks, which the laws need. */
 const firstPassMs = 500;
@@ -12,7 +13,7 @@ const elsewhere = 5;
 
 /**
  * Computes the first chunks and a few others in order, and then all of them in reverse. So it finds random numbers and
- * times, and also what a chunk leaves behind for the next one. Where the calculation says that its inputs are all that counts,
+ * times, and also what a chunk leaves behind for the next one. Chunks that throw are left out. Where the calculation says that its inputs are all that counts,
  * the second pass computes them at other indices.
  */
 export async function computeLaw(subject: Subject): Promise<Verdict> {
@@ -21,8 +22,11 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
   subject.calculation = first;
   const before = subject.calculation.byInput === true && subject.inputs !== undefined ? 1 : 0;
   const once = await firstPass(subject);
-  for (const index of others(subject))
-    if (!once.has(index)) once.set(index, await computedBytes(subject, index));
+  for (const index of others(subject)) {
+    if (once.has(index) || subject.thrown.has(index)) continue;
+    const bytes = await bytesUnlessThrown(subject, index);
+    if (bytes !== undefined) once.set(index, bytes);
+  }
   await pause(subject);
   // As another thread would have it.
   subject.calculation = await setUp(calculation, params, files);
@@ -41,7 +45,7 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
     return { tried: `${once.size} of ${subject.count.toLocaleString("en-US")} chunks, also in reverse` };
   const { index, a, b } = smallest;
   const many = `${differing.length} of ${once.size} chunks differ`;
-  const what = `chunk ${index}${inputText(subject, index)}`;
+  const what = chunkName(subject, index);
   if (before > 0 && same(a, await computedBytes(subject, index)))
     return broken(
       `${what}: at another index it gives other bytes`,
@@ -90,16 +94,53 @@ async function firstPass(subject: Subject): Promise<Map<number, Uint8Array>> {
   const { clock, count, chunksWanted } = subject;
   const endMs = (clock?.monotonicMs() ?? 0) + firstPassMs;
   const timeIsUp = (): boolean => clock !== undefined && clock.monotonicMs() > endMs;
-  const partials: Uint8Array[] = [];
-  let bytes = 0;
-  const enough = (): boolean => partials.length >= chunksMin && (bytes > keptPartialBytesMax || timeIsUp());
-  while (partials.length < Math.min(count, chunksWanted) && !enough()) {
-    const partial = await computedBytes(subject, partials.length);
-    partials.push(partial);
+  const partials = new Map<number, Uint8Array>();
+  let [bytes, index] = [0, 0];
+  const enough = (): boolean => index >= chunksMin && (bytes > keptPartialBytesMax || timeIsUp());
+  for (; index < Math.min(count, chunksWanted) && !enough(); index += 1) {
+    const partial = await bytesUnlessThrown(subject, index);
+    if (partial === undefined) continue;
+    partials.set(index, partial);
     bytes += partial.length;
   }
+  subject.tried = index;
   subject.partials = partials;
-  return new Map(partials.entries());
+  return new Map(partials);
+}
+
+/** Undefined for a chunk whose `compute` throws, which the subject then lists. */
+async function bytesUnlessThrown(subject: Subject, index: number): Promise<Uint8Array | undefined> {
+  let part: unknown;
+  try {
+    part = await computeOf(subject, index);
+  } catch (error) {
+    if (!(error instanceof CalculationError)) throw error;
+    subject.thrown.set(index, error);
+    return undefined;
+  }
+  return await bytesOf(subject, part, `the partial of chunk ${index}`);
+}
+
+/** What the first of the chunks that threw said; the other laws are tried without them. */
+export function thrownBreach(subject: Subject): Breach | undefined {
+  const [first, ...more] = [...subject.thrown].sort(([a], [b]) => a - b);
+  if (first === undefined) return undefined;
+  const [index, { message }] = first;
+  const example = message.startsWith("chunk ") ? message : `${chunkName(subject, index)}: ${message}`;
+  const others =
+    more.length === 0
+      ? ""
+      : `, also for chunks ${more
+          .slice(0, 5)
+          .map(([one]) => one)
+          .join(", ")}`;
+  return {
+    example,
+    likely: `your code threw${others}${more.length > 5 ? ` and ${more.length - 5} more` : ""}`,
+    cure:
+      `"leasefold try" with --chunk ${index} computes it alone and shows the stack; ` +
+      "a chunk that throws in each attempt fails its run, unless the run tolerates it",
+  };
 }
 
 /** Chunks spread over the run, and its last one, which is often short. */
@@ -109,6 +150,3 @@ function others({ count, inputs, chunksWanted }: Subject): readonly number[] {
     inputs === undefined ? undefined : [...inputs.keys()].filter((index) => index >= chunksWanted);
   return [...(listed ?? spread(count, elsewhere)).slice(0, elsewhere), count - 1];
 }
-
-const inputText = ({ inputs }: Subject, index: number): string =>
-  inputs === undefined ? "" : ` (${windowOf(JSON.stringify(inputs.get(index)?.input) ?? "")})`;

@@ -1,4 +1,4 @@
-/** The laws in the order of their checks, as a report names them. After a broken one no further law is checked. */
+/** The laws in the order of their checks, as a report names them. After a broken one no further law is checked, but for chunks that throw. */
 export const laws = {
   params: "parameters survive JSON",
   plan: "plan is deterministic",

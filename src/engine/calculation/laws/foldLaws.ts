@@ -12,7 +12,7 @@ const noChunks = { unchecked: "there are no chunks" };
 /** Encodes each partial, decodes it and encodes it again, the smallest one first. */
 export async function codecLaw(subject: Subject): Promise<Verdict> {
   const { partials } = subject;
-  for (const [index, bytes] of [...partials.entries()].sort(([, a], [, b]) => a.length - b.length)) {
+  for (const [index, bytes] of [...partials].sort(([, a], [, b]) => a.length - b.length)) {
     const again = await bytesOf(subject, await decoded(subject, bytes), `the partial of chunk ${index}`);
     if (same(bytes, again)) continue;
     return broken(
@@ -22,7 +22,7 @@ export async function codecLaw(subject: Subject): Promise<Verdict> {
       sidesOf("encoded", bytes, "again", again),
     );
   }
-  return partials.length === 0 ? noChunks : { tried: `${partials.length} partials, encoded and decoded` };
+  return partials.size === 0 ? noChunks : { tried: `${partials.size} partials, encoded and decoded` };
 }
 
 /**
@@ -30,7 +30,7 @@ export async function codecLaw(subject: Subject): Promise<Verdict> {
  * had a worker of its own. If these agree, no cut into packs and shards can matter (rule 30).
  */
 export async function mergeLaw(subject: Subject): Promise<Verdict> {
-  if (subject.partials.length === 0) return noChunks;
+  if (subject.partials.size === 0) return noChunks;
   const fresh = await foldNodes(subject, false);
   await pause(subject);
   const apart = await foldNodes(subject, true);
@@ -58,7 +58,7 @@ export async function mergeLaw(subject: Subject): Promise<Verdict> {
 
 /** Every merge of the tree over the sampled chunks, each after those within it; of one chunk, its partial. */
 async function foldNodes(subject: Subject, apart: boolean): Promise<readonly Node[]> {
-  const { calculation, params, partials } = subject;
+  const { calculation, params, partials, tried } = subject;
   const nodes: Node[] = [];
   const tree = new TreeFold<Range & { readonly part: unknown }>(0, async (a, b) => {
     const part = await guarded("merge", () => calculation.merge(a.part, b.part, params, undefined));
@@ -67,21 +67,21 @@ async function foldNodes(subject: Subject, apart: boolean): Promise<readonly Nod
     nodes.push({ ...range, bytes });
     return { ...range, part: apart ? await decoded(subject, bytes) : part };
   });
-  for (const [from, bytes] of partials.entries()) {
+  for (const [from, bytes] of partials) {
     const part = apart ? await decoded(subject, bytes) : await computeOf(subject, from);
     await tree.add({ from, size: 1 }, { from, to: from + 1, part });
   }
-  await tree.end(powerFrom(partials.length));
-  const [only] = partials;
+  await tree.end(powerFrom(tried));
+  const [only] = partials.values();
   return nodes.length === 0 && only !== undefined ? [{ from: 0, to: 1, bytes: only }] : nodes;
 }
 
 /** The merges before have thrown for a partial over the limit. */
 export async function sizeLaw({ partials, nodes }: Subject): Promise<Verdict> {
-  if (partials.length === 0) return noChunks;
-  const largest = Math.max(...partials.map(({ length }) => length));
+  if (partials.size === 0) return noChunks;
+  const largest = Math.max(...[...partials.values()].map(({ length }) => length));
   const merged = bytesText(nodes.at(-1)?.bytes.length ?? 0);
-  return { tried: `largest ${bytesText(largest)}, ${partials.length} merged ${merged}` };
+  return { tried: `largest ${bytesText(largest)}, ${partials.size} merged ${merged}` };
 }
 
 const bytesText = (bytes: number): string =>
@@ -110,8 +110,8 @@ export async function finishLaw(subject: Subject): Promise<Verdict> {
 }
 
 /** The result that a run over the sampled chunks must have on any number of workers. */
-function finishOf({ calculation, params, count, partials, nodes }: Subject): Promise<ResultBytes> {
-  const folded = partials.length;
-  const parts = nodes.slice(-1).map(({ bytes }) => ({ from: 0, to: powerFrom(folded), bytes }));
+function finishOf({ calculation, params, count, tried, partials, nodes }: Subject): Promise<ResultBytes> {
+  const folded = partials.size;
+  const parts = nodes.slice(-1).map(({ bytes }) => ({ from: 0, to: powerFrom(tried), bytes }));
   return runFinish(calculation, { params, parts, folded, count });
 }

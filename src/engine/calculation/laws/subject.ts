@@ -1,7 +1,9 @@
+import type { CalculationError } from "../../model/errors.ts";
 import type { Range } from "../../model/packs.ts";
 import type { AnyCalculation, ResultBytes } from "../contract.ts";
 import { decodePart, encodePart, guarded } from "../encodePart.ts";
 import { type Files, noFiles } from "../files.ts";
+import { windowOf } from "./findings.ts";
 
 /** The functions of user code. */
 export const calls = ["plan", "setup", "compute", "merge", "zero", "finish", "encode", "decode"] as const;
@@ -40,9 +42,13 @@ export interface Subject {
   /** Chunks of the whole run, and the inputs of some of them where the plan lists them. */
   count: number;
   inputs: ReadonlyMap<number, Input> | undefined;
-  /** The encoded partials of the first chunks, and their folds by the tree of spans: the last one is of all. */
-  partials: readonly Uint8Array[];
+  /** So many of the first chunks were computed, those that threw included. */
+  tried: number;
+  /** The encoded partials of these chunks, and their folds by the tree of spans: the last one is of all. */
+  partials: ReadonlyMap<number, Uint8Array>;
   nodes: readonly Node[];
+  /** The errors of chunks that threw, by index: gaps of all that follows. */
+  readonly thrown: Map<number, CalculationError>;
   /** Of these chunks. */
   result: ResultBytes | undefined;
   /** Median time of one chunk, once the code is warm. */
@@ -62,8 +68,10 @@ export function subjectOf(calculation: AnyCalculation, params: unknown, options:
     chunksWanted: options.chunks ?? 200,
     count: 0,
     inputs: undefined,
-    partials: [],
+    tried: 0,
+    partials: new Map(),
     nodes: [],
+    thrown: new Map(),
     result: undefined,
     chunkMs: undefined,
   };
@@ -89,8 +97,12 @@ export function computeOf(subject: Subject, index: number, before = 0): Promise<
   const { calculation, params, count, files, inputs } = subject;
   const place = { index: index + before, count: count + before };
   const chunk = { ...place, input: inputs?.get(index)?.input, params, files };
-  return guarded(`chunk ${index}`, () => calculation.compute(chunk));
+  return guarded(chunkName(subject, index), () => calculation.compute(chunk));
 }
+
+/** A chunk with its input, where the plan lists inputs. */
+export const chunkName = ({ inputs }: Subject, index: number): string =>
+  `chunk ${index}${inputs === undefined ? "" : ` (${windowOf(JSON.stringify(inputs.get(index)?.input) ?? "")})`}`;
 
 /** Encodes a partial. The bytes are a copy, which later changes of the partial do not reach. */
 export const bytesOf = async ({ calculation }: Subject, part: unknown, what: string): Promise<Uint8Array> =>

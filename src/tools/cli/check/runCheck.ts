@@ -33,12 +33,13 @@ export async function runCheck(session: Session, request: CheckRequest, onRow: (
   const { calculation, params, ended } = await lawsInThread(cli, request, setup, onFinding);
   if ("why" in ended) add(endRow(ended));
   else add(await engineRow(cli, calculation, ended, { ...setup, ...request }));
-  const known = "why" in ended ? { params, count: 0, chunks: 0, chunkMs: undefined } : ended;
+  const known = "why" in ended ? { params, count: 0, chunks: 0, threw: 0, chunkMs: undefined } : ended;
   return {
     calculation,
     params: known.params,
     count: known.count,
     chunks: known.chunks,
+    threw: known.threw,
     chunkMs: known.chunkMs,
     broken: rows.filter(({ outcome }) => outcome === "broken").length,
     laws: rows,
@@ -58,18 +59,19 @@ async function engineRow(
   const packLimitMs = Math.min(setup.packLimitMs, 2 * limitMs);
   const startedMs = clock.monotonicMs();
   const code = threadPool({ threads, memoryMb, files, access, onIdleCrash: () => {}, printToError: true });
-  const { params, chunks } = tried;
+  const { params, chunks, threw } = tried;
   const ended = await twinRun({
     calculation,
     params,
     chunks,
+    threw,
     code,
     clock,
     random,
     packLimitMs,
     signal,
   }).finally(() => code.stop());
-  const verdict = engineVerdict(tried.result.body, chunks, ended);
+  const verdict = engineVerdict(tried.result.body, tried, ended);
   const ms = clock.monotonicMs() - startedMs;
   return typeof verdict === "string"
     ? { ...row, outcome: "holds", text: verdict, ms }
@@ -78,7 +80,7 @@ async function engineRow(
 
 function engineVerdict(
   serial: Uint8Array,
-  chunks: number,
+  { chunks, threw }: LawsTried,
   ended: TwinEnd,
 ): string | { readonly breach: Breach } {
   if (ended.kind === "failed") {
@@ -88,7 +90,8 @@ function engineVerdict(
       "keep nothing outside the functions, and nothing of this machine's in inputs and partials",
     );
   }
-  const what = `${countOf(chunks, "chunk")} in ${countOf(ended.packs, "pack")} on ${countOf(threads, "thread")}`;
+  const computed = threw === 0 ? "" : `${chunks - threw} of `;
+  const what = `${computed}${countOf(chunks, "chunk")} in ${countOf(ended.packs, "pack")} on ${countOf(threads, "thread")}`;
   if (Buffer.compare(serial, ended.body) === 0) return what;
   return broken(
     `${what} give another result than in one`,

@@ -35,13 +35,15 @@ export async function twinRun(run: {
   readonly params: unknown;
   /** As the serial run had them. */
   readonly chunks: number;
+  /** Of these, how many threw; the run tolerates as many. */
+  readonly threw?: number;
   readonly code: UserCode;
   readonly clock: Clock;
   readonly random: Random;
   readonly packLimitMs: number;
   readonly signal: AbortSignal;
 }): Promise<TwinEnd> {
-  const { calculation, chunks, clock, random, packLimitMs } = run;
+  const { calculation, chunks, threw = 0, clock, random, packLimitMs } = run;
   const storage = memoryStorage({ clock, random });
   const calculations = onlyCalculation(calculation, run.params);
   const client: Client = { storage, names: namesOf(id), clock, random, calculations };
@@ -53,7 +55,8 @@ export async function twinRun(run: {
   );
   try {
     const packSize = Math.max(1, Math.ceil(chunks / packsWanted));
-    await submit(client, { calculation, id, packSize });
+    const gaps = threw === 0 ? {} : { tolerate: { chunks: threw }, attempts: 1 };
+    await submit(client, { calculation, id, packSize, ...gaps });
     return await untilEnded(client, run.signal);
   } finally {
     await app.stop();
