@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -20,11 +20,11 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Checks with the program's own threads a sum of chunk indexes, with these parts in place of its own. */
-async function check(parts: string, line = "", signal = new AbortController().signal) {
+async function check(parts: string, line = "", signal = new AbortController().signal, first = "") {
   const file = `${Math.random().toString(36).slice(2)}.mjs`;
   await writeFile(
     join(folder, file),
-    `import { threadId } from "node:worker_threads"; import { z } from "leasefold";
+    `import { threadId } from "node:worker_threads"; import { z } from "leasefold"; ${first}
      export default { name: "mine", summary: "a test", params: z.strictObject({ n: z.number().default(6) }),
        plan: ({ n }) => n, compute: ({ index }) => index, merge: (a, b) => a + b, zero: () => 0, ${parts} };`,
   );
@@ -131,7 +131,7 @@ mine: 1 broken, 3 not tried
     out
       .replace(/\n {34}/g, " ")
       .split("\n")
-      .filter((line) => /random numbers|bits of Math/.test(line));
+      .filter((line) => /^ {2}! (random numbers|bits of Math|the clock)/.test(line));
 
   it("check warns of Math.random and of functions whose last bit may differ, and who calls them", async () => {
     const { exitCode, out } = await check(
@@ -156,6 +156,42 @@ mine: 1 broken, 3 not tried
     expect(advice(out)).toEqual([expect.stringContaining("compute calls Math.cos, Math.tanh,")]);
     const early = await check(`version: String(Math.round(Math.hypot(3, 4)))`);
     expect(advice(early.out)).toEqual([expect.stringContaining("the file, as it loads, calls Math.hypot,")]);
+  });
+
+  it("check names the package that calls what no attempt repeats, and the user's line that leads there", async () => {
+    const dicey = join(folder, "node_modules/@some/dicey");
+    await mkdir(dicey, { recursive: true });
+    await writeFile(join(dicey, "package.json"), '{ "type": "module", "exports": "./index.js" }');
+    await writeFile(
+      join(dicey, "index.js"),
+      `import { randomUUID } from "node:crypto";
+       export const roll = (x) => x + Math.floor(Math.random()) + randomUUID().length;
+       export const stamp = () => [new Date(), Date.now(), new Date(0)].length && Date.now();`,
+    );
+    const first = 'import { roll, stamp } from "@some/dicey";';
+    const { exitCode, out } = await check("compute: ({ index }) => roll(index)", "", undefined, first);
+    expect([exitCode, advice(out)]).toEqual([
+      0,
+      [
+        expect.stringMatching(
+          /compute calls Math\.random, crypto\.randomUUID in the package @some\/dicey \(\w+\.mjs:\d\), which no other/,
+        ),
+      ],
+    ]);
+    const late = await check("compute: ({ index }) => index + stamp()", "", undefined, first);
+    expect([late.exitCode, advice(late.out)]).toEqual([
+      7,
+      [expect.stringMatching(/the clock +compute calls new Date, Date\.now in the package @some\/dicey \(/)],
+    ]);
+  });
+
+  it("check says nothing of a clock that breaks no law, and dates stay dates", async () => {
+    const { exitCode, out } = await check(
+      "compute({ index }) { const at = new Date(); return index + Number(at instanceof Date && at.constructor === Date && Date.now() > 0 && typeof Date() === 'string'); }",
+      "--n 4",
+    );
+    expect([exitCode, advice(out)]).toEqual([0, []]);
+    expect(out).toContain("no law is broken");
   });
 
   it("check finds x ** y in the text of the file and of its helpers, but no comment, text, square or whole power", async () => {

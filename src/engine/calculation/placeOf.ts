@@ -15,13 +15,31 @@ export function placeOf(error: unknown): string {
 export const userFrames = (error: unknown): readonly string[] =>
   linesOf(error).filter((line) => /^\s+at /.test(line) && isUsers(line));
 
+/**
+ * The code that called `watched`, which runs now: its package, if it is in one, and as `placeOf` the line of the user's file
+ * that led there. Undefined where this program called.
+ */
+export function callerOf(
+  watched: (...given: never) => unknown,
+): { package?: string; place: string } | undefined {
+  const before = Error.stackTraceLimit;
+  Error.stackTraceLimit = 100;
+  const at = new Error();
+  Error.captureStackTrace(at, watched);
+  Error.stackTraceLimit = before;
+  const nearest = linesOf(at).find((line) => fileAndRow.test(line) && !line.includes("node:"));
+  if (nearest === undefined || isOwn(nearest)) return undefined;
+  const name = /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(nearest)?.[1]?.replace("\\", "/");
+  return { ...(name === undefined ? {} : { package: name }), place: placeOf(at) };
+}
+
 const linesOf = (error: unknown): readonly string[] =>
   error instanceof Error ? (error.stack ?? "").split("\n") : [];
 
 const isUsers = (line: string): boolean =>
-  fileAndRow.test(line) &&
-  !/node:|[\\/]node_modules[\\/]/.test(line) &&
-  !ownFolders.some((folder) => line.includes(folder));
+  fileAndRow.test(line) && !/node:|[\\/]node_modules[\\/]/.test(line) && !isOwn(line);
+
+const isOwn = (line: string): boolean => ownFolders.some((folder) => line.includes(folder));
 
 const fileAndRow = /[\\/]([^\\/\s()]+\.[cm]?[jt]s):(\d+)/;
 

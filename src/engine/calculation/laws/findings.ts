@@ -13,7 +13,7 @@ export const laws = {
 export type LawName = keyof typeof laws;
 
 /** Advice names no law: something that breaks nothing and is worth a hint. */
-type AdviceName = "empty" | "result" | "growth" | "time" | "random" | "math";
+type AdviceName = "empty" | "result" | "growth" | "time" | "random" | "clock" | "math";
 
 export type Advice = { readonly law: AdviceName; readonly outcome: "advice"; readonly text: string };
 

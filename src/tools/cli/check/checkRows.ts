@@ -18,6 +18,7 @@ const adviceSays = {
   growth: "size of partials",
   time: "time of a chunk",
   random: "random numbers",
+  clock: "the clock",
   math: "bits of Math",
 };
 

@@ -11,7 +11,7 @@ import { ConfigError, InputError, LeasefoldError, messageOf } from "../../../eng
 import { systemClock } from "../../../engine/storage/system.ts";
 import { threadPort } from "../../../engine/worker/threads/threadTask.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { powerAdvice, watchMath } from "./watchMath.ts";
+import { powerAdvice, watchCalls } from "./watchCalls.ts";
 
 export interface LawsOrder {
   /** The user's files, absolute. */
@@ -64,7 +64,8 @@ const say = (message: FromCheckThread): void => parentPort?.postMessage(message)
 
 async function main(): Promise<void> {
   // Before the user's file loads, which may keep a function for later.
-  const math = watchMath();
+  const watched = watchCalls();
+  let clock = false;
   const known = await loadCalculations(data.files);
   const calculation = data.name === undefined ? known.list().at(-1) : known.get(data.name);
   if (calculation === undefined) throw new Error("the registry is empty");
@@ -83,16 +84,19 @@ async function main(): Promise<void> {
     }),
     clock: systemClock,
     onCall(call, index) {
-      math.from(call);
+      watched.from(call);
       Atomics.store(data.calls, 1, calls.indexOf(call));
       Atomics.store(data.calls, 2, index);
       countCall();
     },
-    onFinding: (finding) => say({ say: "found", finding }),
+    onFinding(finding) {
+      clock ||= finding.outcome === "broken";
+      say({ say: "found", finding });
+    },
   });
   const file = data.name === undefined ? data.files.at(-1) : undefined;
   const texts = file === undefined ? [] : filesBehind(pathToFileURL(file).href);
-  for (const finding of [...math.advice(), ...powerAdvice(texts)]) say({ say: "found", finding });
+  for (const finding of [...watched.advice({ clock }), ...powerAdvice(texts)]) say({ say: "found", finding });
   // Parameters that JSON does not keep break a law; they are shown as they were given.
   const params = firstJsonLoss(parsed) === undefined ? parsed : raw;
   say({ say: "tried", tried: { ...checked, params } });
