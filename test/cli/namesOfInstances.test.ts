@@ -62,7 +62,7 @@ describe("a name that nobody knows", () => {
       expect([exitCode, out, err.split("\n").length]).toEqual([code, "", 2]);
       expect(err).toContain(`there is no calculation "other": this command knows sum; ${asked}. For one`);
       expect(err).toContain(
-        'give its file, such as ./other.ts, or start "leasefold up --calculation ./other',
+        `give its file, such as ./other.ts, or "leasefold up --${asked.startsWith("no") ? "calculation" : "add"} ./other.ts"`,
       );
     }
   });

@@ -33,7 +33,7 @@ describe("leasefold submit", () => {
   });
 
   it.each([
-    [false, /newer than what the instances run.*start them with --watch/],
+    [false, /newer than what the instances run.*leasefold up --add <file>.*--watch/],
     [true, /newer than what the instances run.*load a changed one within seconds: submit again/],
   ])(
     "refuses a file that has changed with advice that fits instances that watch it: %j",
@@ -51,6 +51,24 @@ describe("leasefold submit", () => {
       expect(ended.err.includes("--watch")).toBe(!watch);
     },
   );
+
+  it("asks a person whether the instances shall load what they lack, and names the command to everybody else", async () => {
+    const instances = async () => ({
+      calculations: async () => [],
+      submit: () => Promise.reject(new Error("must not be asked")),
+      plan: () => Promise.reject(new Error("must not be asked")),
+    });
+    const questions: string[] = [];
+    const confirm = async (question: string) => questions.push(question) === 0;
+    for (const more of [{ confirm }, {}]) {
+      const { exitCode, err } = await (await cliWorld({ instances, ...more })).run("submit ./mine.ts --to 5");
+      expect(exitCode).toBe(2);
+      expect(err).toContain(
+        'do not have the calculation: sum: they have no other. "leasefold up --add ./mine.ts"',
+      );
+    }
+    expect(questions).toEqual([expect.stringContaining("Load ./mine.ts into them now?")]);
+  });
 
   it("takes options of its own and of the calculation in any order, and JSON", async () => {
     const { run } = await cliWorld();

@@ -8,6 +8,7 @@ export const longest = [
   "sim/engine/mutants/mutants",
   "e2e/changedCode",
   "e2e/up",
+  "e2e/addCalculation",
   "sim/scale/slowPacks",
   "browser/app",
   "chaos/engineKills",

@@ -17,6 +17,7 @@ import { readSettings } from "../../engine/model/settings.ts";
 import type { Cli, Session } from "./cli.ts";
 import { clientFiles, type Surroundings } from "./connect.ts";
 import { loadFiles } from "./loadFiles.ts";
+import { offerToAdd } from "./up/addCalculation.ts";
 
 /** Read once, so that concurrent loads restore the same function. */
 const writeOutput = process.stdout.write;
@@ -87,7 +88,7 @@ export async function askedCalculation(session: Session, asked: string): Promise
     ...described,
     check: (params) => void calculations.parseParams(calculation, params),
     async submit(request) {
-      await checkInstances(session, name, described.code);
+      await checkInstances(session, { ...described, file: file === undefined ? undefined : asked });
       return submit({ ...(await session.client()), calculations }, { ...request, calculation: name });
     },
     plan: (request) =>
@@ -106,26 +107,33 @@ export async function askedCalculation(session: Session, asked: string): Promise
 }
 
 /** Throws `InputError` if local instances have other code, as they would never compute the run. */
-async function checkInstances(session: Session, name: string, code: string): Promise<void> {
+async function checkInstances(
+  session: Session,
+  { name, code, file }: Pick<DescribedCalculation, "name" | "code"> & { readonly file: string | undefined },
+): Promise<void> {
   const instances = await session.instances();
   const there = await instances?.calculations().catch(() => undefined);
   if (there === undefined) return;
   const theirs = there.find((one) => one.name === name);
   if (theirs === undefined) {
-    const known = there.map((one) => one.name).join(", ");
-    throw otherCode(`the instances do not have the calculation: ${name}: they have ${known}. ${fix}`);
+    const known = there.map((one) => one.name).join(", ") || "no other";
+    const why = `the instances do not have the calculation: ${name}: they have ${known}`;
+    if (file !== undefined && (await offerToAdd(session, file, why))) return;
+    throw otherCode(`${why}. ${fixWith(file)}`);
   }
   if (theirs.code !== code) {
     const both = `${shownIdentity(theirs.code)} there, ${shownIdentity(code)} here`;
-    const cure = theirs.changed === true && instances?.watch === true ? loading : fix;
-    throw otherCode(`the instances run another version: ${both}. ${cure}`);
+    const why = `the instances run another version: ${both}`;
+    if (theirs.changed === true && instances?.watch === true) throw otherCode(`${why}. ${loading}`);
+    if (file !== undefined && (await offerToAdd(session, file, why))) return;
+    throw otherCode(`${why}. ${fixWith(file)}`);
   }
 }
 
 const loading =
   'They watch their files and load a changed one within seconds: submit again. The output of "leasefold up" says if it does not load';
 
-const fix = `Start them with this file: "leasefold down", then "leasefold up --calculation <file>"`;
+const fixWith = (file = "<file>"): string => `"leasefold up --add ${file}" loads it into them`;
 
 const otherCode = (message: string): InputError =>
   new InputError("conflict", "other-code", message, { field: "calculation" });
@@ -137,7 +145,7 @@ async function ofInstances(
   known: readonly string[],
 ): Promise<AskedCalculation> {
   const instances = await session.instances();
-  if (instances === undefined) throw unknown(name, known, "no instances run here that it could ask");
+  if (instances === undefined) throw unknown(name, known, "no instances run here that it could ask", false);
   const there = await instances.calculations().catch((error: unknown) => {
     const { message } = unknown(name, known, `the instances do not answer: ${messageOf(error)}`);
     throw new StorageError("busy", "", undefined, message, error);
@@ -150,8 +158,7 @@ async function ofInstances(
   const { changed, ...described } = found;
   const refuseChanged = (): void => {
     if (changed !== true) return;
-    const restart =
-      'Restart them ("leasefold down", then "leasefold up"), or start them with --watch, which loads a changed file';
+    const restart = `${fixWith()}; "leasefold up --watch" loads a changed file by itself`;
     throw otherCode(
       `the file is newer than what the instances run, which is ${shownIdentity(found.code)}. ` +
         (instances.watch === true ? loading : restart),
@@ -171,9 +178,10 @@ async function ofInstances(
   };
 }
 
-function unknown(name: string, known: readonly string[], instances: string): InputError {
+function unknown(name: string, known: readonly string[], instances: string, running = true): InputError {
   const file = `./${namePattern.test(name) ? name : "mine"}.ts`;
-  const cure = `For one of your own, give its file, such as ${file}, or start "leasefold up --calculation ${file}"`;
+  const option = running ? "--add" : "--calculation";
+  const cure = `For one of your own, give its file, such as ${file}, or "leasefold up ${option} ${file}"`;
   const here = `there is no calculation ${JSON.stringify(name)}: this command knows ${known.join(", ")}`;
   return new InputError("unknown", "unknown-calculation", `${here}; ${instances}. ${cure}`);
 }

@@ -37,7 +37,7 @@ export interface EmbeddedOptions {
   readonly userEnv?: Env;
   /** Port of the first instance; the others follow it. Free ones without it. */
   readonly httpPort?: number | undefined;
-  /** The user's own, as absolute paths. */
+  /** The user's own, as absolute paths. Read at each start of an instance, so the caller may add some. */
   readonly calculations?: readonly string[];
   readonly namespace?: string | undefined;
   /** More settings; they win over the embedded ones. */

@@ -49,7 +49,7 @@ export async function startInstances(options: {
   readonly appDir: string;
   /** Becomes `AzureWebJobsStorage` and `DataStorage` of each instance. */
   readonly connectionString: string;
-  /** More settings of each. */
+  /** More settings of each, asked at each start. */
   readonly env: (name: string, index: number) => Readonly<Record<string, string | undefined>>;
   /** Port of the first instance; the others follow it. Free ports without it. */
   readonly httpPort?: number;
@@ -68,7 +68,6 @@ export async function startInstances(options: {
   const functionKey = randomBytes(24).toString("base64url");
   const supervised = Array.from({ length: count }, (_, index) => {
     const name = instanceName(index);
-    const given = env(name, index);
     return new SupervisedInstance({
       name,
       entry,
@@ -77,7 +76,7 @@ export async function startInstances(options: {
       loadMsMax: options.loadMsMax,
       httpPort: httpPort === undefined ? 0 : httpPort + index,
       functionKey,
-      env: instanceEnv(process.env, name, connectionString, given),
+      env: () => instanceEnv(process.env, name, connectionString, env(name, index)),
       onReport: (report) => onEvent?.({ instance: name, ...report }),
     });
   });

@@ -32,7 +32,8 @@ interface SupervisedOptions {
   readonly stopGraceMs: number;
   /** Time that the code of a calculation's file may block it while the file is loaded. */
   readonly loadMsMax?: number | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Asked at each start. */
+  readonly env: () => Readonly<Record<string, string | undefined>>;
   readonly onReport: (report: InstanceReport) => void;
 }
 
@@ -119,6 +120,7 @@ export class SupervisedInstance {
     const { stopGraceMs } = this.#options;
     const started: InstanceProcess = startInstanceProcess({
       ...this.#options,
+      env: this.#options.env(),
       drainMs: Math.max(0, stopGraceMs - exitMs),
       onMessage: (message) => this.#receive(started, message),
     });

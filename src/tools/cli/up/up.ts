@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { namedFiles, withPackaged } from "../../../engine/calculation/ownFiles.ts";
 import { describeCalculation } from "../../../engine/client/describeCalculations.ts";
-import { InputError, StorageError } from "../../../engine/model/errors.ts";
+import { InputError, messageOf, StorageError } from "../../../engine/model/errors.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { localFilePath, readLocalFile } from "../../local/localFile.ts";
@@ -16,8 +16,9 @@ import { badOption, checkRange, systemReason, wholeOption } from "../options.ts"
 import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
 import { duration, paint } from "../render/text.ts";
 import { dashboardAddress } from "../ui/serveUi.ts";
+import { addCalculation, addedFiles } from "./addCalculation.ts";
 import { detachUp } from "./detachUp.ts";
-import { reloadChanged } from "./reloadChanged.ts";
+import { followFiles } from "./followFiles.ts";
 
 interface Options extends ConnectOptions {
   readonly instances: number;
@@ -25,6 +26,7 @@ interface Options extends ConnectOptions {
   readonly adopt?: boolean;
   readonly port?: number;
   readonly calculation?: readonly string[];
+  readonly add?: string;
   readonly watch?: boolean;
   readonly detach?: boolean;
 }
@@ -47,14 +49,23 @@ export function addUp(program: Command, session: Session): void {
     )
     .option("--port <p>", "HTTP port of the first instance; the others follow it", wholeOption)
     .option("--calculation <file...>", "files of your own calculations")
+    .option("--add <file>", "load one more file of a calculation into the running instances, and end")
     .option("--watch", "reload the files of --calculation when they change, one instance at a time")
     .option("--detach", 'run in the background; "leasefold down" stops it')
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<Options>();
+      if (options.add !== undefined) return await add(session, options.add, options);
       const { files, next } = await check(session, options);
       if (options.detach === true) await detachUp(session, argumentsOf(options, files), options.data, next);
       else await up(session, options, files, next);
     });
+}
+
+async function add(session: Session, given: string, options: Options): Promise<void> {
+  const { name, added, ...own } = await addCalculation(session, given, options);
+  if (session.json()) return await session.printJson({ name, code: own.code, added });
+  await session.print(added ? `the instances have ${name} now` : `the instances have ${name} already`);
+  await session.print(`now: ${nextStep(session.cli.folder, own)}`);
 }
 
 /** Checks all options before anything starts. Returns the files of calculations, absolute, and the command that comes next. */
@@ -147,27 +158,35 @@ async function up(
     // The reason why a run makes no progress.
     if (noneRuns && !before) print("no instance runs: runs wait until one can be started again");
   };
+  const stateFile = await localFilePath(cli.env, cli.folder);
+  const added = addedFiles(stateFile);
+  await added.clear();
+  const files = [...calculations];
   const embedded = await startEmbedded({
     instances: options.instances,
     httpPort: options.port,
     dataDir: data === undefined ? undefined : resolve(cli.folder, data),
     adopt: options.adopt,
     userEnv: cli.env,
-    calculations,
+    calculations: files,
     namespace: options.namespace,
     watch: options.watch,
-    stateFile: await localFilePath(cli.env, cli.folder),
+    stateFile,
     onEvent,
   });
   try {
     await tellReady(session, embedded, data, next);
     isUp = true;
     ready.resolve();
-    if (options.watch === true) void reloadChanged(cli, calculations, embedded.instances, printNow);
+    const following = { files, watch: options.watch === true, added };
+    followFiles(cli, following, embedded.instances, printNow).catch((error) =>
+      printNow(`files are no longer followed: ${messageOf(error)}`),
+    );
     await untilStopped(session, embedded);
     if (!session.json()) await session.print("stopping …");
   } finally {
     await embedded.stop();
+    await added.clear();
   }
 }
 
