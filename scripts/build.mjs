@@ -29,7 +29,7 @@ process.on("exit", () => rmSync(out, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 const appBytesMax = 2 * 1024 * 1024;
 /** All of the dashboard, as it goes over a network. */
-const pageGzipBytesMax = 43_000;
+const pageGzipBytesMax = 46_000;
 const pageFiles = ["index.html", "app.js", "app.css"];
 const appFiles = [
   "index.cjs",

@@ -156,6 +156,50 @@ describe.skipIf(missing)("on the fixture", () => {
     expect(asked()).toHaveLength(1);
   });
 
+  test("a run that ended leads with its answer, or else with its failures, and its breadcrumbs name it", async () => {
+    for (const [run, first] of [
+      ["primes-done", ["Result", "Progress and leaders", "Packs"]],
+      ["risk-2026-11", ["Failures", "Progress and leaders", "Packs"]],
+      ["unplanned", ["Failures"]],
+      ["sweep-million", ["Progress and leaders", "Packs", "Failures"]],
+    ] as const) {
+      const page = await open(`/runs/${run}`);
+      await page.getByRole("heading", { name: first.at(-1) ?? "", exact: true }).waitFor();
+      const headings = await page.locator(".main h2").allInnerTexts();
+      expect(headings.slice(0, first.length)).toEqual(first);
+      const crumbs = page.getByRole("navigation", { name: "Breadcrumbs" });
+      expect(await crumbs.locator("[aria-current=page]").innerText()).toBe(run);
+      // Only a run at work has a bar: that of another would tell success or failure a second time.
+      expect(await page.getByRole("progressbar").count()).toBe(run === "sweep-million" ? 1 : 0);
+    }
+  });
+
+  test("the answer of a run that ended is there at once, its numbers large and with their digits in groups", async () => {
+    const page = await open("/runs/primes-done");
+    const answer = page.getByRole("region", { name: "Result", exact: true });
+    await answer.getByText("4,118,054,813").waitFor();
+    expect(
+      await answer
+        .locator(".figures dd")
+        .first()
+        .evaluate((one) => getComputedStyle(one).fontSize),
+    ).toBe("22px");
+  });
+
+  test("the list names the parameters of each run, and a bar of a run that failed is not green", async () => {
+    const page = await open("/runs");
+    await page.getByText("primes to=100000000000 from=0").first().waitFor();
+    const color = (run: string) =>
+      page
+        .locator("tr", { hasText: run })
+        .locator(".bar .done")
+        .evaluate((one) => getComputedStyle(one).backgroundColor);
+    expect(await color("risk-2026-11")).not.toBe(await color("primes-done"));
+    expect(await page.locator(".c-cost").allInnerTexts()).toEqual(
+      expect.arrayContaining(["$0.0034", "$0.0002", "$0.0281"]),
+    );
+  });
+
   test("an address leads to the generation and the shard that it names", async () => {
     const page = await open("/runs/mandelbrot-poster?gen=1&shard=3");
     await page.getByText("This is the result of generation 1").waitFor();
@@ -175,7 +219,7 @@ describe.skipIf(missing)("on the fixture", () => {
     await generations.selectOption("2");
     await page.getByText("This result is of generation 1").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Fold what is done" }).waitFor();
-    expect(fixture.requests.filter(({ path }) => path.includes("generation="))).toEqual([]);
+    expect(fixture.requests.filter(({ path }) => path.includes("manifest?"))).toEqual([]);
   });
 
   test("text of a hostile calculation, caller or file stays text", async () => {
@@ -189,7 +233,6 @@ describe.skipIf(missing)("on the fixture", () => {
       const page = await open(route, { answered: [404] });
       await page.getByText(shows).first().waitFor();
       if (route === "/runs/hostile") {
-        await page.getByRole("button", { name: "Preview" }).click();
         await page.getByText("Checked in this browser").waitFor();
       }
       await page.waitForLoadState("networkidle");

@@ -27,7 +27,7 @@ const shots: readonly Shot[] = [
     name: "dashboard-finished",
     route: "#/runs/primes-done",
     context: { ...wide, ...dark },
-    press: ["Preview", "Compare with the plan"],
+    press: ["Compare with the plan"],
   },
   { name: "dashboard-workers", route: "#/workers", context: wide },
   { name: "dashboard-phone", route: "#/runs/primes-live", context: phone },

@@ -57,11 +57,12 @@ describe("amounts", () => {
   });
 
   it.each([
-    [0, "$0"],
-    [0.0000123, "$0.000012"],
-    [0.07, "$0.070"],
-    [0.5, "$0.50"],
-    [6.8, "$6.80"],
+    [0, "$0.0000"],
+    [0.0000123, "< $0.0001"],
+    [0.00005, "$0.0001"],
+    [0.0162, "$0.0162"],
+    [0.5, "$0.5000"],
+    [1_206.8, "$1,206.8000"],
   ])("%d dollars are %s", (value, text) => {
     expect(dollars(value)).toBe(text);
   });
@@ -272,7 +273,7 @@ describe("a run", () => {
   led by       node-1 (term 3), node-2 (term 4)
   cap          2,000 packs in flight
   command      no. 2: pending
-  calls        618, about $0.00076 (write 86, list 12, read 90, other 30, queue
+  calls        618, about $0.0008 (write 86, list 12, read 90, other 30, queue
                400)
 `);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);

@@ -56,6 +56,17 @@ test("the axis of a retry begins with the retry, so that days before it do not p
   expect([chart.fromMs, chart.spans.length]).toEqual([startMs + 90_000_000, 1]);
 });
 
+test("there is nothing to draw of a run that ended before a pack did, or at the moment of its first", () => {
+  const ended = { ...working, word: "failed", phase: "failed", active: false } as const;
+  const drawn = (done: number, marks: Timeline["marks"]) => {
+    const view = viewOf({ ...ended, packs: { ...packs, done, failed: 1 } });
+    return chartOf(view, timeline({ finishedAt: at(10), marks }), nowMs).drawn;
+  };
+  expect(drawn(0, [])).toBe(false);
+  expect(drawn(4, [{ at: at(10), ended: 4 }])).toBe(false);
+  expect(drawn(4, [{ at: at(6), ended: 2 }])).toBe(true);
+});
+
 test("progress never falls, ends at the newest counts, and the band leads from there to the end", () => {
   const marks = [
     { at: at(10), ended: 10 },

@@ -78,6 +78,16 @@ test("the legend counts every pack once", () => {
     expect(legendOf(map).reduce((sum, { packs }) => sum + packs, 0)).toBe(map.packs);
 });
 
+test("beside a view the legend has the counts of the view, so that a map that is read later does not contradict it", () => {
+  const packs = { total: 5, done: 2, failed: 1, sent: 5, again: 1 };
+  const counts = (active: boolean) =>
+    Object.fromEntries(legendOf(small, { active, packs }).map(({ name, packs: of }) => [name, of]));
+  expect(counts(true)).toEqual({ done: 2, failed: 1, inFlight: 1, resent: 1, notSent: 0 });
+  expect(counts(false)).toEqual({ done: 2, failed: 1, inFlight: 1, resent: 1, notSent: 0 });
+  const ended = legendOf(small, { active: true, packs: { ...packs, done: 5, failed: 0 } });
+  expect(ended.map(({ packs: of }) => of)).toEqual([5, 0, 0, 0, 0]);
+});
+
 test("a shard of the address leads to its first cell, and one that the run does not have to none", () => {
   expect([cellOfShard(small, 2), cellOfShard(large, 7), cellOfShard(small, 3)]).toEqual([4, 1, undefined]);
 });

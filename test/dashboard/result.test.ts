@@ -37,8 +37,43 @@ test.each([
   ],
   [
     "application/json",
-    '{"a":{"b":1}}',
-    { kind: "text", text: '{\n  "a": {\n    "b": 1\n  }\n}', cut: false },
+    '{"price":10.5,"strikes":[90,100],"greeks":{"delta":0.5},"rows":[{"a":1}],"pairs":[["x",1],["y"]]}',
+    {
+      kind: "parts",
+      parts: [
+        {
+          title: "",
+          preview: {
+            kind: "facts",
+            facts: [
+              ["price", "10.5"],
+              ["strikes", "90, 100"],
+            ],
+          },
+        },
+        { title: "greeks", preview: { kind: "facts", facts: [["delta", "0.5"]] } },
+        { title: "rows", preview: { kind: "table", columns: ["a"], rows: [["1"]], more: 0 } },
+        {
+          title: "pairs",
+          preview: {
+            ...{ kind: "table", columns: ["1", "2"], more: 0 },
+            rows: [
+              ["x", "1"],
+              ["y", ""],
+            ],
+          },
+        },
+      ],
+    },
+  ],
+  [
+    "application/json",
+    '{"a":[{"b":1},2]}',
+    {
+      kind: "text",
+      text: '{\n  "a": [\n    {\n      "b": 1\n    },\n    2\n  ]\n}',
+      cut: false,
+    },
   ],
   [
     "application/json",
@@ -57,10 +92,11 @@ test.each([
     '[{"a":9007199254740993}]',
     { kind: "table", columns: ["a"], rows: [["9007199254740993"]], more: 0 },
   ],
+  ["application/json", '{"a":[9007199254740993]}', { kind: "facts", facts: [["a", "9007199254740993"]] }],
   [
     "application/json",
-    '{"a":[9007199254740993]}',
-    { kind: "text", text: '{"a":[9007199254740993]}', cut: false },
+    '{"a":[{"b":9007199254740993},2]}',
+    { kind: "text", text: '{"a":[{"b":9007199254740993},2]}', cut: false },
   ],
   ["application/json", "{broken", { kind: "text", text: "{broken", cut: false }],
   [

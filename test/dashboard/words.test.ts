@@ -131,6 +131,11 @@ test("a row shows what is known of a run, and an unreadable one its error", () =
     age: "1 h ago",
     progress: "80 %",
     packs: "80 / 100, 3 failed",
+    calculation: "primes to=100000000000 from=0",
+    stopped: true,
+  });
+  expect(rowOf({ ...working, params: undefined }, startMs)).toMatchObject({
+    ...{ calculation: "primes", stopped: false },
   });
   const shares = (view: RunView) => {
     const { done, failed, progress, packs } = rowOf(view, startMs);
@@ -153,7 +158,7 @@ test("a row shows what is known of a run, and an unreadable one its error", () =
     error: { code: "bad", message: "no JSON" },
   } as const;
   expect(rowOf(unreadable, 0)).toEqual({
-    ...{ id: "x", error: "no JSON", done: 0, failed: 0 },
+    ...{ id: "x", error: "no JSON", done: 0, failed: 0, stopped: false },
     state: { mark: "attention", tone: "bad", text: "unreadable" },
   });
   expect([agoText(0), agoText(59), agoText(60), agoText(200_000)]).toEqual([

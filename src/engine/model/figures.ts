@@ -62,12 +62,11 @@ export function bytes(value: number): string {
   return unit === 0 ? `${amount} B` : `${amount.toFixed(1)} ${units[unit]}`;
 }
 
-/** Two digits that count, because most runs cost fractions of a cent. */
+/** `$0.0029`, to a hundredth of a cent everywhere, so that costs compare at a glance; less than that is `< $0.0001`. */
 export function dollars(value: number): string {
-  if (value === 0) return "$0";
-  if (value >= 1) return `$${value.toFixed(2)}`;
-  const digits = Math.min(8, 1 - Math.floor(Math.log10(value)));
-  return `$${value.toFixed(digits)}`;
+  if (value > 0 && value < 0.00005) return "< $0.0001";
+  const [whole = "", cents = ""] = value.toFixed(4).split(".");
+  return `$${count(Number(whole))}.${cents}`;
 }
 
 /** A rate with about three digits. */

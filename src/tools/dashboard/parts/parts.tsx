@@ -64,13 +64,15 @@ export function Empty(of: { readonly title: string; readonly children?: Componen
 export function Bar(of: {
   readonly done: number;
   readonly failed: number;
+  /** Of a run that ended without a result: what is done is no success. */
+  readonly stopped?: boolean;
   readonly label: string;
   readonly text: string;
 }): JSX.Element {
   const percent = (share: number) => `${Math.min(Math.max(share, 0), 1) * 100}%`;
   return (
     <div
-      class="bar"
+      class={of.stopped === true ? "bar stopped" : "bar"}
       role="progressbar"
       aria-label={of.label}
       aria-valuemin={0}

@@ -19,6 +19,7 @@ import { DrawnWidth } from "../parts/useWidth.ts";
 import { CallsTable } from "../run/callsTable.tsx";
 import { DurationsView } from "../run/durationsView.tsx";
 import { FailureList } from "../run/failures/failureList.tsx";
+import { figuresOf } from "../run/liveFigures.ts";
 import { StillMap } from "../run/map/packMapView.tsx";
 import { chartOf } from "../run/progress/chart.ts";
 import { ProgressChart } from "../run/progress/progressChart.tsx";
@@ -64,6 +65,7 @@ export function renderReport(
 
 function Report(facts: ReportFacts): JSX.Element {
   const { view, map, durations, timeline, failures, manifest } = facts;
+  const chart = chartOf(view, timeline, Date.parse(timeline.nowAt));
   const ended = view.finishedAt === undefined ? "has not ended" : `ended ${timeText(view.finishedAt)}`;
   return (
     <>
@@ -81,13 +83,19 @@ function Report(facts: ReportFacts): JSX.Element {
             <b>{percent(endedPacks(view), view.packs.total)}</b> of the packs have ended
           </p>
         )}
-        <Figures view={view} sinceMs={0} />
+        <Figures figures={figuresOf(view, 0)} />
         <Words view={view} />
         <Notes {...facts} />
       </header>
       <Panel title="Progress and leaders">
-        <Unless why={timeline.terms.length === 0 && "No leader has seen this run yet."}>
-          <ProgressChart chart={chartOf(view, timeline, Date.parse(timeline.nowAt))} />
+        <Unless
+          why={
+            timeline.terms.length === 0
+              ? "No leader has seen this run yet."
+              : !view.active && !chart.drawn && "The run ended before there was any progress to draw."
+          }
+        >
+          <ProgressChart chart={chart} />
         </Unless>
       </Panel>
       <Panel title="Packs">

@@ -3,7 +3,7 @@ import type { RunView } from "../../../engine/client/runView.ts";
 import { endedPacks, percent, reusedText, sentence } from "../../../engine/model/figures.ts";
 import { Bar, Notice } from "../parts/parts.tsx";
 import { tryingText } from "./failures/failureGroups.ts";
-import { figuresOf } from "./liveFigures.ts";
+import type { Figure } from "./liveFigures.ts";
 
 /** How much of a run is done, as a bar. */
 export function ProgressBar({ view }: { readonly view: RunView }): JSX.Element | null {
@@ -24,10 +24,10 @@ export function ProgressBar({ view }: { readonly view: RunView }): JSX.Element |
   );
 }
 
-/** The figures of a run, `sinceMs` after its view was answered. */
-export const Figures = (of: { readonly view: RunView; readonly sinceMs: number }): JSX.Element => (
-  <dl class="figures">
-    {figuresOf(of.view, of.sinceMs).map(({ name, value, note }) => (
+/** Figures that are read at a glance; those of an answer are large. */
+export const Figures = (of: { readonly figures: readonly Figure[]; readonly large?: true }): JSX.Element => (
+  <dl class={of.large ? "figures large" : "figures"}>
+    {of.figures.map(({ name, value, note }) => (
       <div key={name}>
         <dt>{name}</dt>
         <dd>

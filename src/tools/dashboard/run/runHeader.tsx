@@ -6,7 +6,7 @@ import { stateOf } from "../parts/runState.ts";
 import { Stale } from "../parts/stale.tsx";
 import { StateMark } from "../parts/stateMark.tsx";
 import { hashOf, type Route } from "../route.ts";
-import { isStale } from "./liveFigures.ts";
+import { figuresOf, isStale } from "./liveFigures.ts";
 import { ReportButton } from "./reportButton.tsx";
 import { shownResult } from "./result/shownResult.ts";
 import { Figures, ProgressBar, Words } from "./runFigures.tsx";
@@ -28,17 +28,25 @@ export function RunHeader(of: {
   const { view, polled, route, readOnly } = of;
   return (
     <div class="run-header">
-      <p class="crumbs">
-        <a href={hashOf({ view: "runs" })}>Runs</a> / {view?.calculation}
-      </p>
+      <nav class="crumbs" aria-label="Breadcrumbs">
+        <a href={hashOf({ view: "runs" })}>Runs</a> /{" "}
+        {view === undefined ? null : (
+          <>
+            <a href={hashOf({ view: "runs", calculation: view.calculation })}>{view.calculation}</a> /{" "}
+          </>
+        )}
+        <span aria-current="page">{route.run}</span>
+      </nav>
       <div class="title-row">
         <h1 tabIndex={-1}>{route.run}</h1>
         {view === undefined ? null : <Marks view={view} polled={polled} route={route} />}
         <span class="grow" />
         {view === undefined || readOnly ? null : <Controls view={view} refresh={polled.refresh} />}
       </div>
-      {view === undefined ? null : <ProgressBar view={view} />}
-      {view === undefined ? null : <Figures view={view} sinceMs={performance.now() - polled.changedMs} />}
+      {view?.active === true ? <ProgressBar view={view} /> : null}
+      {view === undefined ? null : (
+        <Figures figures={figuresOf(view, performance.now() - polled.changedMs)} />
+      )}
       {polled.error?.status === 404 ? null : <Stale polled={polled} />}
       {view === undefined ? null : <Words view={view} />}
     </div>

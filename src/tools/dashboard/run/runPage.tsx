@@ -1,4 +1,4 @@
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { PackMap } from "../../../engine/client/inspection/packMap.ts";
 import type { Timeline } from "../../../engine/client/inspection/timeline.ts";
@@ -71,17 +71,25 @@ function Body(of: {
     timeline.refresh();
   }, [turn]);
   const { earlier, result, note, soFar } = shownResult(view, route.gen);
+  const failures = (
+    <FailuresPanel key="failures" view={view} readOnly={readOnly} onRetried={polled.refresh} />
+  );
+  const answer = (
+    <Fragment key="answer">
+      {earlier === undefined ? null : <EarlierResult run={view.run} generation={earlier} />}
+      {note === undefined ? null : <Notice tone="warn">{sentence(note)}</Notice>}
+      {result === undefined ? null : (
+        <ResultPanel key={`${view.uid} ${result.generation}`} run={view.run} result={result} />
+      )}
+    </Fragment>
+  );
+  // What a run that has ended is opened for stands first.
+  const first = view.phase === "failed" ? [failures, answer] : [answer, failures];
   return (
     <div class="columns">
       <div class="main">
-        <Panel title="Progress and leaders">
-          <Stale polled={timeline} />
-          {timeline.value === undefined ? (
-            <p class="loading">Reading the timeline …</p>
-          ) : (
-            <ProgressChart chart={chartOf(view, timeline.value, serviceNowMs())} />
-          )}
-        </Panel>
+        {view.active ? null : first}
+        <ProgressPanel view={view} timeline={timeline} />
         {planned ? (
           <Panel title="Packs" aside={<MapAside map={map.value} route={route} view={view} />}>
             <Stale polled={map} />
@@ -98,6 +106,7 @@ function Body(of: {
             ) : (
               <PackMapView
                 map={map.value}
+                view={view}
                 atWork={atWorkOf(view, found)}
                 shard={route.shard}
                 onShard={(shard) => choose(route, shard)}
@@ -105,20 +114,32 @@ function Body(of: {
             )}
           </Panel>
         ) : null}
-        <FailuresPanel view={view} readOnly={readOnly} onRetried={polled.refresh} />
+        {view.active ? failures : null}
         <DurationsPanel view={view} />
       </div>
       <div class="side">
-        {earlier === undefined ? null : <EarlierResult run={view.run} generation={earlier} />}
-        {note === undefined ? null : <Notice tone="warn">{sentence(note)}</Notice>}
-        {result === undefined ? null : (
-          <ResultPanel key={`${view.uid} ${result.generation}`} run={view.run} result={result} />
-        )}
+        {view.active ? answer : null}
         {soFar ? <AnswerPanel view={view} /> : null}
         <CostPanel view={view} readOnly={readOnly} />
         <RequestPanel view={view} readOnly={readOnly} />
       </div>
     </div>
+  );
+}
+
+/** Absent where a run ended before there was anything to draw. */
+function ProgressPanel(of: {
+  readonly view: RunView;
+  readonly timeline: UsedPoll<Timeline>;
+}): JSX.Element | null {
+  const { view, timeline } = of;
+  const chart = timeline.value && chartOf(view, timeline.value, serviceNowMs());
+  if (!view.active && chart?.drawn !== true) return <Stale polled={timeline} />;
+  return (
+    <Panel title="Progress and leaders">
+      <Stale polled={timeline} />
+      {chart === undefined ? <p class="loading">Reading the timeline …</p> : <ProgressChart chart={chart} />}
+    </Panel>
   );
 }
 

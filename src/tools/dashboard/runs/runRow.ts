@@ -10,9 +10,19 @@ import {
   percent,
   perSecond,
 } from "../../../engine/model/figures.ts";
+import { isRecord, valueText } from "../../../engine/model/json.ts";
 import { stateOf } from "../parts/runState.ts";
 
-type Told = "calculation" | "rate" | "timeLeft" | "submittedAt" | "elapsedS" | "error" | "dollars" | "chunks";
+type Told =
+  | "calculation"
+  | "params"
+  | "rate"
+  | "timeLeft"
+  | "submittedAt"
+  | "elapsedS"
+  | "error"
+  | "dollars"
+  | "chunks";
 
 /** One line of the list, in words and figures; absent where it says nothing. */
 export type RunRow = ReturnType<typeof rowOf>;
@@ -31,7 +41,10 @@ export function rowOf(run: ListedRun, nowMs: number) {
     // A run of no chunks has done all of them.
     done: total === 0 ? Number(packs !== undefined || run.word === "complete") : (packs?.done ?? 0) / total,
     failed: total === 0 ? 0 : (ended - (packs?.done ?? 0)) / total,
-    ...(view.calculation === undefined ? {} : { calculation: view.calculation }),
+    stopped: run.word === "failed" || run.word === "cancelled",
+    ...(view.calculation === undefined
+      ? {}
+      : { calculation: [view.calculation, paramsText(view.params)].join(" ").trim() }),
     ...(packs === undefined
       ? {}
       : { progress: percent(ended, total), packs: packsText(packs, lostWord(run)) }),
@@ -43,6 +56,12 @@ export function rowOf(run: ListedRun, nowMs: number) {
     ...(error === undefined ? {} : { error: error.message }),
   };
 }
+
+/** `to=1000000 from=0`; empty for a run whose list leaves its parameters out. */
+const paramsText = (params: unknown): string =>
+  Object.entries(isRecord(params) ? params : {})
+    .map(([name, value]) => `${name}=${valueText(value)}`)
+    .join(" ");
 
 function packsText(packs: NonNullable<RunView["chunks"]>, word: string): string {
   const lost = lostOf(packs);

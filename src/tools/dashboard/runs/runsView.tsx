@@ -131,12 +131,25 @@ function Row({ row }: { readonly row: RunRow }): JSX.Element {
       </td>
       <td class="c-run">
         <a href={hashOf({ view: "run", run: row.id })}>{row.id}</a>
-        <span class="dim">{row.error ?? row.calculation}</span>
+        <span class="dim" title={row.calculation}>
+          {row.calculation}
+        </span>
+        {row.error === undefined ? null : (
+          <span class="dim issue" title={row.error}>
+            {row.error}
+          </span>
+        )}
       </td>
       <td class="c-progress">
         {row.progress === undefined ? null : (
           <>
-            <Bar done={row.done} failed={row.failed} label={`Progress of ${row.id}`} text={row.progress} />
+            <Bar
+              done={row.done}
+              failed={row.failed}
+              stopped={row.stopped}
+              label={`Progress of ${row.id}`}
+              text={row.progress}
+            />
             <span class="figure">{row.progress}</span>
           </>
         )}

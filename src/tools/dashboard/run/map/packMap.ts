@@ -1,4 +1,5 @@
 import type { PackMap } from "../../../../engine/client/inspection/packMap.ts";
+import type { RunView } from "../../../../engine/client/runView.ts";
 import { count, duration } from "../../../../engine/model/figures.ts";
 import { rangeText } from "../../../../engine/model/packs.ts";
 
@@ -74,13 +75,26 @@ export function cellText(cell: Cell): string {
   return `packs ${rangeText(packs)}: ${some.map(([name, text]) => `${count(cell[name])} ${text}`).join(", ")} (${shard})`;
 }
 
-/** The counts of the whole map, in the order of the legend. */
-export function legendOf(map: PackMap) {
+/**
+ * The counts of the whole map, in the order of the legend. Beside a view they are those of the view, which is read more often:
+ * a page must not count one thing twice and differently.
+ */
+export function legendOf(map: PackMap, view?: Pick<RunView, "active" | "packs">) {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   const { cells } = map;
-  const [done, gapped] = [sum(cells.done), sum(cells.gapped)];
-  const [failed, givenUp] = [sum(cells.failed), sum(cells.givenUp)];
-  const [flying, resent] = [sum(cells.inFlight), sum(cells.resent)];
+  const drawn = {
+    done: sum(cells.done),
+    gapped: sum(cells.gapped),
+    failed: sum(cells.failed),
+    givenUp: sum(cells.givenUp),
+  };
+  const { done, gapped = 0, failed, givenUp = 0 } = view?.packs ?? drawn;
+  // What was given up in flight only the map tells.
+  const flying =
+    view?.packs !== undefined && view.active && givenUp === 0
+      ? Math.max(0, view.packs.sent - done - gapped - failed)
+      : sum(cells.inFlight);
+  const resent = Math.min(sum(cells.resent), flying);
   const counts = {
     done,
     gapped,
@@ -88,7 +102,7 @@ export function legendOf(map: PackMap) {
     givenUp,
     inFlight: flying - resent,
     resent,
-    notSent: map.packs - done - gapped - failed - givenUp - flying,
+    notSent: Math.max(0, map.packs - done - gapped - failed - givenUp - flying),
   };
   // Few runs end early, or tolerate failed chunks.
   return parts

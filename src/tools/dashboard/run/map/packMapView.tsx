@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useContext, useMemo, useRef, useState } from "preact/hooks";
 import type { PackMap } from "../../../../engine/client/inspection/packMap.ts";
+import type { RunView } from "../../../../engine/client/runView.ts";
 import { count } from "../../../../engine/model/figures.ts";
 import { rangeText } from "../../../../engine/model/packs.ts";
 import { Head, Scroll } from "../../parts/parts.tsx";
@@ -23,6 +24,7 @@ import {
 /** All packs in one picture, at most 2,000 cells; the arrow keys and the pointer read a cell, and a table has them all. */
 export function PackMapView(of: {
   readonly map: PackMap;
+  readonly view: Pick<RunView, "active" | "packs">;
   readonly atWork: AtWork;
   readonly shard: number | undefined;
   readonly onShard: (shard: number | undefined) => void;
@@ -57,7 +59,7 @@ export function PackMapView(of: {
   };
   return (
     <div class="pack-map" ref={box}>
-      <Legend map={map} />
+      <Legend map={map} view={of.view} />
       <div
         class="cells"
         tabIndex={0}
@@ -90,9 +92,12 @@ export function PackMapView(of: {
   );
 }
 
-const Legend = ({ map }: { readonly map: PackMap }): JSX.Element => (
+const Legend = (of: {
+  readonly map: PackMap;
+  readonly view?: Pick<RunView, "active" | "packs">;
+}): JSX.Element => (
   <ul class="legend">
-    {legendOf(map).map(({ name, text, packs }) => (
+    {legendOf(of.map, of.view).map(({ name, text, packs }) => (
       <li key={name} class={packs === 0 ? "none" : ""}>
         <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" class={`cell ${name}`}>
           <rect x="1" y="1" width="10" height="10" />

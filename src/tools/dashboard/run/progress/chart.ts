@@ -42,7 +42,10 @@ export function chartOf(view: RunView, timeline: Timeline, nowMs: number) {
   const points = risen([...marks, { atMs: lastMs, ended }]);
   const ahead = aheadOf(view, lastMs, ended);
   const rates = ratesOf(points);
+  const first = points[0]?.atMs ?? lastMs;
   return {
+    /** Whether there is a line: packs have ended over some time. */
+    drawn: ended > 0 && first < lastMs,
     fromMs: startMs,
     toMs: Math.max(lastMs, ahead?.highMs ?? 0, startMs + 1_000),
     nowMs: lastMs,

@@ -17,7 +17,7 @@ export async function fetchResult(
   { bytes: total, sha256, generation }: Pick<ResultFacts, "bytes" | "sha256" | "generation">,
   options: { readonly signal: AbortSignal; readonly onProgress?: (bytes: number) => void },
 ) {
-  if (globalThis.crypto?.subtle === undefined) throw new Error(noHashText);
+  if (!canHash()) throw new Error(noHashText);
   if (total > checkedBytesMax)
     throw new Error(`a browser checks at most ${checkedBytesMax} bytes; use leasefold result`);
   const bytes = new Uint8Array(total);
@@ -52,6 +52,8 @@ export async function fetchResult(
     equal: found === sha256,
   };
 }
+
+export const canHash = (): boolean => globalThis.crypto?.subtle !== undefined;
 
 const noHashText =
   "this browser hashes only on https or on this machine (localhost); use leasefold result, which checks too";

@@ -11,6 +11,11 @@ export type Preview =
     }
   | { readonly kind: "facts"; readonly facts: readonly (readonly [string, string])[] }
   | { readonly kind: "text"; readonly text: string; readonly cut: boolean }
+  /** Values that are not simple, each under its name. */
+  | {
+      readonly kind: "parts";
+      readonly parts: readonly { readonly title: string; readonly preview: Preview }[];
+    }
   | { readonly kind: "picture"; readonly contentType: string }
   | { readonly kind: "none"; readonly why: string };
 
@@ -52,15 +57,47 @@ function jsonPreview(text: string): Preview {
   } catch {
     return textPreview(text);
   }
+  return (
+    valuePreview(value, partsDeepMax) ??
+    textPreview(withHeldNumbers(text) === text ? JSON.stringify(value, null, 2) : text)
+  );
+}
+
+/** Values within values that have a title of their own. */
+const partsDeepMax = 2;
+
+/** Undefined for a value that is no table and no record of few values. */
+function valuePreview(value: unknown, deep: number): Preview | undefined {
   const list = tableOf(value);
-  if (list !== undefined) return list;
-  if (isRecord(value)) {
-    const entries = Object.entries(value);
-    const simple = entries.every(([, one]) => !isRecord(one) && !Array.isArray(one));
-    if (simple && entries.length <= factsMax)
-      return { kind: "facts", facts: entries.map(([name, one]) => [name, valueText(one)]) };
+  if (list !== undefined || !isRecord(value)) return list;
+  const entries = Object.entries(value);
+  if (entries.length > factsMax) return undefined;
+  const facts: (readonly [string, string])[] = [];
+  const parts: { readonly title: string; readonly preview: Preview }[] = [];
+  for (const [title, one] of entries) {
+    const text = simpleText(one);
+    const preview = text === undefined && deep > 0 ? valuePreview(one, deep - 1) : undefined;
+    if (text !== undefined) facts.push([title, text]);
+    else if (preview === undefined) return undefined;
+    else parts.push({ title, preview });
   }
-  return textPreview(withHeldNumbers(text) === text ? JSON.stringify(value, null, 2) : text);
+  if (parts.length === 0) return { kind: "facts", facts };
+  const first = facts.length === 0 ? [] : [{ title: "", preview: { kind: "facts", facts } as const }];
+  return { kind: "parts", parts: [...first, ...parts] };
+}
+
+const listedMax = 20;
+
+/** The text of a value on one line: of a text, a number and a short list of these. */
+function simpleText(value: unknown): string | undefined {
+  if (Array.isArray(value)) {
+    const texts =
+      value.length > listedMax
+        ? [undefined]
+        : value.map((one) => (Array.isArray(one) ? undefined : simpleText(one)));
+    return texts.includes(undefined) ? undefined : texts.join(", ");
+  }
+  return isRecord(value) ? undefined : valueText(value);
 }
 
 function linesPreview(text: string): Preview {
@@ -71,11 +108,24 @@ function linesPreview(text: string): Preview {
   }
 }
 
-/** A list of records is a table, with the columns of all its shown rows. */
+/** A list of records is a table, with the columns of all its shown rows, and so is one of lists. */
 function tableOf(value: unknown): Preview | undefined {
-  if (!Array.isArray(value) || value.length === 0 || !value.slice(0, rowsMax).every(isRecord))
-    return undefined;
-  const shown = value.slice(0, rowsMax) as readonly Readonly<Record<string, unknown>>[];
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const first: readonly unknown[] = value.slice(0, rowsMax);
+  if (first.every((row) => Array.isArray(row))) {
+    const columns = Array.from({
+      length: Math.min(columnsMax, Math.max(...first.map(({ length }) => length))),
+    });
+    const rows = first.map((row) => columns.map((_, at) => (at in row ? valueText(row[at]) : "")));
+    return {
+      kind: "table",
+      columns: columns.map((_, at) => String(at + 1)),
+      rows,
+      more: value.length - rows.length,
+    };
+  }
+  if (!first.every(isRecord)) return undefined;
+  const shown = first as readonly Readonly<Record<string, unknown>>[];
   const columns = [...new Set(shown.flatMap((row) => Object.keys(row)))].slice(0, columnsMax);
   const rows = shown.map((row) => columns.map((name) => (name in row ? valueText(row[name]) : "")));
   return { kind: "table", columns, rows, more: value.length - shown.length };

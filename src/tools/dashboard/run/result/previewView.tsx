@@ -2,19 +2,45 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { count } from "../../../../engine/model/figures.ts";
 import { Facts, Head, Scroll } from "../../parts/parts.tsx";
-import { previewOf } from "./preview.ts";
+import { Figures } from "../runFigures.tsx";
+import { type Preview, previewOf } from "./preview.ts";
 
 export function PreviewView(of: {
   readonly bytes: Uint8Array;
   readonly contentType: string;
   readonly label: string;
 }): JSX.Element {
-  const preview = previewOf(of.contentType, of.bytes);
+  return <Shown of={{ ...of, preview: useMemo(() => previewOf(of.contentType, of.bytes), [of.bytes]) }} />;
+}
+
+interface ShownOf {
+  readonly preview: Preview;
+  readonly bytes: Uint8Array;
+  readonly label: string;
+}
+
+function Shown({ of }: { readonly of: ShownOf }): JSX.Element {
+  const { preview } = of;
   switch (preview.kind) {
     case "picture":
       return <Picture bytes={of.bytes} contentType={preview.contentType} label={of.label} />;
     case "facts":
-      return <Facts rows={preview.facts} />;
+      return isShort(preview.facts) ? (
+        <Figures large figures={preview.facts.map(([name, value]) => ({ name, value: grouped(value) }))} />
+      ) : (
+        <Facts rows={preview.facts} />
+      );
+    case "parts":
+      return (
+        <div class="parts">
+          {preview.parts.map((part) => (
+            <div key={part.title}>
+              {part.title === "" ? null : <h3>{part.title}</h3>}
+              <Shown of={{ ...of, preview: part.preview, label: `${of.label}: ${part.title}` }} />
+            </div>
+          ))}
+        </div>
+      );
     case "none":
       return <p class="dim">{preview.why}</p>;
     case "text":
@@ -50,6 +76,14 @@ export function PreviewView(of: {
       );
   }
 }
+
+/** Few short values are figures, and stand large. */
+const isShort = (facts: readonly (readonly [string, string])[]): boolean =>
+  facts.length <= 16 && facts.every(([, value]) => value.length <= 28);
+
+/** `4,118,054,813`; anything but a whole number of five digits or more stays as it is. */
+const grouped = (value: string): string =>
+  /^-?\d{5,}$/.test(value) ? value.replaceAll(/\B(?=(\d{3})+$)/g, ",") : value;
 
 /** Whether the first rows of a column are numbers, which then stand under each other. */
 const isNumeric = (rows: readonly (readonly string[])[], column: number): boolean =>
