@@ -74,6 +74,19 @@ export function reusedShards(reused: readonly Reused[], packs: Range) {
   return lists.values();
 }
 
+/** The whole shards of earlier plans among these packs, and which packs they are here. */
+export function* wholeShards(reused: readonly Reused[], among: Range) {
+  for (const [of, [from, to, at]] of within(reused, among)) {
+    const { shardSize } = of;
+    for (let shard = Math.ceil(at / shardSize); ; shard += 1) {
+      const first = from + shard * shardSize - at;
+      const packs: Range = { from: first, to: first + shardSize };
+      if (packs.to > to) break;
+      yield { of, shard, packs };
+    }
+  }
+}
+
 /** The packs of a shard whose partials are reused. */
 export function reusedBits(reused: readonly Reused[] = [], layout: Layout, shard: number): Bitmap {
   const packs = packsOfShard(layout, shard);

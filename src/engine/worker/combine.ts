@@ -4,6 +4,7 @@ import { runBlobs } from "../model/runBlobs.ts";
 import { childrenOf, coverOfNode, nodeCounts } from "../model/tree.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
 import { wantedNodes, wantedPacks, writeOutput } from "./folding/outputs.ts";
+import { reusedNodes } from "./folding/reusedNodes.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 
@@ -35,7 +36,7 @@ export async function combineNode(
     from: cover.from,
     options: taskOptions(ports, attempt),
     code,
-    keepHashes: level === 1,
+    ...(level === 1 && { keepHashes: true, nodes: await reusedNodes(of, index, below) }),
   };
   const { parts, ms, options, facts, hashes } = await foldBounded(ports, fold, below);
   const folded = await ports.userCode.fold({ calculation, params, ...cover, parts }, options);

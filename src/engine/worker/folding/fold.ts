@@ -23,6 +23,8 @@ interface Fold<Output extends FoundOutput> {
   readonly leaveOutGone?: boolean;
   /** Called with each output that is folded, in order. */
   readonly onRead?: (output: Output) => void;
+  /** By first chunk: nodes that are the fold of several outputs. These are read for their hashes and merged no more. */
+  readonly nodes?: ReadonlyMap<number, FoundOutput>;
 }
 
 /**
@@ -40,16 +42,16 @@ export async function foldBounded<Output extends FoundOutput>(
 ) {
   const code = new Set(fold.code === undefined ? [] : [fold.code]);
   const hashes: Uint8Array[] = [];
-  let [folded, attempts, reused, heldBytes, ms] = [0, 0, 0, 0, 0];
+  let [folded, attempts, reused, heldBytes, ms, foldedTo] = [0, 0, 0, 0, 0, 0];
   let parts: CoveringPart[] = [];
-  let batch: Output[] = [];
+  let batch: { readonly blob: ListedBlob; take(bytes: Uint8Array): void }[] = [];
   const options = (): TaskOptions => ({
     ...fold.options,
     limitMs: Math.max(fold.options.limitMs - ms, 1),
   });
 
-  function add(output: Output, bytes: Uint8Array): void {
-    if (output.facts.folded > 0) parts.push({ ...output.cover, bytes });
+  function add(output: Output, bytes: Uint8Array, isInNode: boolean): void {
+    if (output.facts.folded > 0 && !isInNode) parts.push({ ...output.cover, bytes });
     folded += output.facts.folded;
     attempts += output.facts.attempts;
     reused += output.facts.reused ?? 0;
@@ -62,26 +64,42 @@ export async function foldBounded<Output extends FoundOutput>(
   async function readBatch(): Promise<void> {
     const concurrency = limits.readsAtOnce;
     const read = await pMap(batch, ({ blob }) => readOne(ports, blob), { concurrency });
-    for (const [index, output] of batch.entries()) {
+    for (const [index, { blob, take }] of batch.entries()) {
       const bytes = read[index];
-      if (bytes !== undefined) add(output, bytes);
-      else if (!fold.leaveOutGone) throw new StorageLostError("storage-lost", `${output.blob.name} is gone`);
+      if (bytes !== undefined) take(bytes);
+      else if (!fold.leaveOutGone) throw new StorageLostError("storage-lost", `${blob.name} is gone`);
     }
     batch = [];
+    heldBytes = parts.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  }
+
+  async function foldParts(): Promise<void> {
+    const cover = { from: fold.from, to: parts.at(-1)?.to ?? fold.from };
+    const done = await ports.userCode.fold({ ...fold.task, ...cover, parts }, options());
+    ms += done.ms;
+    parts = [{ ...cover, bytes: done.bytes }];
+    heldBytes = done.bytes.length;
+  }
+
+  /** Reads a blob with the next batch. */
+  async function hold(blob: ListedBlob, take: (bytes: Uint8Array) => void): Promise<void> {
+    const isTooMuch = (): boolean => heldBytes + blob.bytes > ports.foldBytesMax;
+    if (parts.length + batch.length >= 2 && isTooMuch()) {
+      await readBatch();
+      if (isTooMuch()) await foldParts();
+    }
+    batch.push({ blob, take });
+    heldBytes += blob.bytes;
   }
 
   for await (const output of outputs) {
-    const { bytes } = output.blob;
-    if (parts.length + batch.length >= 2 && heldBytes + bytes > ports.foldBytesMax) {
-      await readBatch();
-      const cover = { from: fold.from, to: parts.at(-1)?.to ?? fold.from };
-      const done = await ports.userCode.fold({ ...fold.task, ...cover, parts }, options());
-      ms += done.ms;
-      parts = [{ ...cover, bytes: done.bytes }];
-      heldBytes = done.bytes.length;
+    const node = fold.nodes?.get(output.cover.from);
+    if (node !== undefined) {
+      await hold(node.blob, (bytes) => parts.push({ ...node.cover, bytes }));
+      foldedTo = node.cover.to;
     }
-    batch.push(output);
-    heldBytes += bytes;
+    const isInNode = output.cover.from < foldedTo;
+    await hold(output.blob, (bytes) => add(output, bytes, isInNode));
   }
   await readBatch();
   const facts: FoldFacts = { folded, attempts, reused, code: [...code].sort() };

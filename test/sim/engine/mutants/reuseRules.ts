@@ -11,6 +11,8 @@ const again =
   "a retry of changed inputs that ended before its plan is tried again and reuses what was there before";
 const gap = "a failed run gives what it computed, and its gap is computed";
 
+const afterRetry = "a run reuses a gapped one that was retried, and no node from before the retry";
+
 /** What a plan reuses, and what becomes of it. */
 export const reuseRules: readonly Mutant[] = [
   {
@@ -19,6 +21,13 @@ export const reuseRules: readonly Mutant[] = [
     killedBy: "the result is the fold of what the manifest says",
     cases: [changed],
     edits: edit("worker/reuse.ts", "if (before?.[pack] === now?.[pack]) yield", "if (pack >= 0) yield"),
+  },
+  {
+    without: "a look whether a node folds each of its packs",
+    rule: 31,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [afterRetry],
+    edits: edit("worker/folding/reusedNodes.ts", " && node.facts.folded === sizeOf(cover)", ""),
   },
   {
     without: "a look whether the partial is there",

@@ -31,13 +31,13 @@ async function afterOne(script: Script): Promise<void> {
   script.broken.fileOf = files({ 5: "new" });
 }
 
-/** A complete run `a` that was not submitted to keep its partials, and has a gap: pack 3. */
-async function withGap(script: Script): Promise<void> {
+/** A complete run `a` with a gap, pack 3, which keeps its partials only with `reuse`. */
+async function withGap(script: Script, more: { readonly reuse?: true } = {}): Promise<void> {
   script.start({ breakAfterMs: 4_000 });
   script.start();
   script.broken.fileOf = files();
   script.broken.chunks.add(7);
-  await script.submit({ ...request, id: "a", tolerate: { chunks: 2 } });
+  await script.submit({ ...request, ...more, id: "a", tolerate: { chunks: 2 } });
   await script.untilEnded(1, "a");
   script.broken.chunks.clear();
 }
@@ -151,6 +151,19 @@ export const reuse: Readonly<Record<string, Scenario>> = {
       },
       { chunkMs: () => 3_000 },
     ),
+
+  "a run reuses a gapped one that was retried, and no node from before the retry": () =>
+    played(43, async (script) => {
+      await withGap(script, { reuse: true });
+      await script.tell("retry", "a");
+      await script.untilEnded(2, "a");
+      script.mustBe("complete", 2, "a");
+      script.broken.fileOf = files({ 20: "new" });
+      await script.submit({ ...request, id: "b", reuse: "a" });
+      await script.untilEnded(1, "b");
+      script.mustBe("complete", 1, "b");
+      script.must(sentOf(script, "b") === "10", "only the change is computed");
+    }),
 
   "the earlier run is deleted before the plan of the later one, which computes everything": () =>
     played(36, async (script) => {
