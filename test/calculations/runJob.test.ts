@@ -3,13 +3,8 @@ import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
 import { noFiles } from "../../src/engine/calculation/files.ts";
 import type { CoveringPart } from "../../src/engine/calculation/foldParts.ts";
-import {
-  type GapsAllowed,
-  runCompute,
-  runFinish,
-  runFold,
-  runPlan,
-} from "../../src/engine/calculation/runJob.ts";
+import type { GapsAllowed } from "../../src/engine/calculation/gaps.ts";
+import { runCompute, runFinish, runFold, runPlan } from "../../src/engine/calculation/runJob.ts";
 import { CalculationError, type FailedChunk } from "../../src/engine/model/errors.ts";
 import { calculationLimits } from "../../src/engine/model/limits.ts";
 import { chunkParts, computePart, foldOfChunks, foldPart } from "../support/coveringParts.ts";

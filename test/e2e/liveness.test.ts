@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { command } from "../../src/engine/client/commands/command.ts";
+import { failures } from "../../src/engine/client/failures.ts";
 import { leader } from "../../src/engine/client/leader.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
@@ -75,10 +76,23 @@ test("a cancel ends code that runs within five seconds, and with keep the run ha
   expect(folded).toBeLessThan(40);
 });
 
-test("a chunk that kills its process fails its run within two minutes and six deaths, and the run beside it completes", async () => {
+test("a chunk that never ends is all that a tolerant run loses of its pack", async () => {
+  const params = { chunks: 12, bad: 5, does: "blocks", attempts: join(folder, "blocks alone") };
+  const request = { calculation: "stubborn", params, packSize: 4, tolerate: { chunks: 1 } };
+  const { run } = await submit(app.client, request);
+  const view = await app.until(run, (one) => !one.active, 3 * limitS * 1_000 + 120_000);
+  expect(view.phase).toBe("complete");
+  expect(JSON.parse(await app.result(run))).toMatchObject({ total: 11, folded: 11 });
+  const { failures: told } = await failures(app.client, run);
+  expect(new Set(told.map(({ code }) => code))).toEqual(new Set(["time-limit"]));
+  expect(told.map(({ chunks }) => chunks)).toContainEqual({ from: 5, to: 6 });
+});
+
+test("a chunk that kills its process is all that a tolerant run loses, within two minutes and six deaths, and the run beside it completes", async () => {
   const attempts = join(folder, "kills");
   const bad = { chunks: 6, bad: 2, does: "kills", attempts };
-  const { run } = await submit(app.client, { calculation: "stubborn", params: bad, packSize: 1 });
+  const request = { calculation: "stubborn", params: bad, packSize: 3, tolerate: { chunks: 1 } };
+  const { run } = await submit(app.client, request);
   await expect.poll(async () => (await attemptsIn(attempts)).length, { timeout: 60_000 }).toBeGreaterThan(0);
   const beside = await submit(app.client, {
     calculation: "stubborn",
@@ -86,8 +100,13 @@ test("a chunk that kills its process fails its run within two minutes and six de
     packSize: 1,
   });
   await app.until(beside.run, (view) => view.phase === "complete", 90_000);
-  const failed = await app.until(run, (view) => !view.active, 120_000);
-  expect(failed.phase).toBe("failed");
-  expect(failed.error?.message).toMatch(/ended its process 3 times, alone/);
+  const view = await app.until(run, (one) => !one.active, 120_000);
+  expect(view.phase).toBe("complete");
+  expect(JSON.parse(await app.result(run))).toMatchObject({ total: 5, folded: 5 });
+  const { failures: told } = await failures(app.client, run);
+  expect(told.at(-1)).toMatchObject({
+    chunks: { from: 2, to: 3 },
+    message: "chunk 2: ended its process 3 times, alone",
+  });
   expect((await attemptsIn(attempts)).length).toBeLessThanOrEqual(6);
 });

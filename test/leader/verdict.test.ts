@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Verdict, verdictOf } from "../../src/engine/leader/decide/failures.ts";
+import { type Verdict, verdictOf } from "../../src/engine/leader/decide/verdict.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 
 type Ended = Parameters<typeof verdictOf>[0][number];
@@ -47,7 +47,137 @@ const table: readonly (readonly [string, readonly Ended[], number, number, Verdi
   ["a late record while the new send is at work", row("overtime"), 2, 2, wait],
 ];
 
+const pack = { from: 16, to: 32 };
+/** Records of sends that ended at a chunk, or while all chunks of a range were in doubt. */
+const endedAt = (kind: Kind, ...at: readonly (number | { from: number; to: number })[]): Ended[] =>
+  row(...at.map(() => kind)).map((one, index) => {
+    const where = at[index] ?? 0;
+    return { ...one, at: typeof where === "number" ? { from: where, to: where + 1 } : where };
+  });
+const without = (from: number, to: number, alone: boolean): Verdict => ({
+  ...{ kind: "replace", alone },
+  leaveOut: { from, to, code: expect.any(String), message: expect.any(String) },
+});
+const half = { from: 16, to: 24 };
+const stored = [{ ...ended(1, "overtime"), gaps: { failed: 1, plan: undefined } }];
+
+/** How the sends of a pack have ended, which chunks later ones leave out already, and how many may fail. */
+const packTable: readonly (readonly [string, readonly Ended[], readonly number[], number, Verdict])[] = [
+  ["a time limit at a chunk", endedAt("overtime", 21), [], 1, once],
+  ["two time limits at one chunk", endedAt("overtime", 21, 21), [], 1, without(21, 22, false)],
+  ["two time limits at two chunks", endedAt("overtime", 20, 21), [], 1, without(21, 22, false)],
+  [
+    "two time limits of which the second names none",
+    [...endedAt("overtime", 21), ended(2, "overtime")],
+    [],
+    1,
+    without(21, 22, false),
+  ],
+  ["two time limits at no chunk", row("overtime", "overtime"), [], 1, fail("overtime 2")],
+  ["a thread that ended at a chunk", endedAt("threw", 21), [], 1, without(21, 22, false)],
+  ["a chunk that threw", row("threw"), [], 1, fail("threw 1")],
+  ["a chunk that nothing tolerates", endedAt("threw", 21), [], 0, fail("threw 1")],
+  ["a chunk of another pack", endedAt("threw", 40), [], 1, fail("threw 1")],
+  ["a death in half of the pack", endedAt("died", half), [], 1, { ...alone, doubt: half }],
+  ["a death anywhere in the pack", endedAt("died", pack), [], 1, alone],
+  [
+    "three deaths that come to one chunk",
+    endedAt("died", half, { from: 20, to: 22 }, 21),
+    [],
+    1,
+    without(21, 22, true),
+  ],
+  [
+    "three deaths of which the last tells nothing",
+    endedAt("died", 21, 21, pack),
+    [],
+    1,
+    without(21, 22, true),
+  ],
+  [
+    "three deaths anywhere in the pack",
+    endedAt("died", pack, pack, pack),
+    [],
+    16,
+    fail("chunks 16–31: ended its process 3 times, alone"),
+  ],
+  [
+    "three deaths in more chunks than may fail",
+    endedAt("died", half, half, half),
+    [],
+    7,
+    fail("chunks 16–23: ended its process 3 times, alone"),
+  ],
+  ["a thread that ended at a second chunk", endedAt("threw", 21), [17], 2, without(21, 22, false)],
+  ["a second chunk that is not tolerated", endedAt("threw", 21), [17], 1, fail("threw 1")],
+  ["a chunk that an instance does not leave out", endedAt("threw", 17), [17], 2, fail("threw 1")],
+  [
+    "the last chunk of a pack",
+    endedAt("threw", 16),
+    Array.from({ length: 15 }, (_, at) => 17 + at),
+    99,
+    fail("threw 1"),
+  ],
+  [
+    "one chunk more than are looked for",
+    endedAt("threw", 31),
+    Array.from({ length: limits.leftOutMax }, (_, at) => 16 + at),
+    99,
+    fail("threw 1"),
+  ],
+  ["a stored partial of the others", stored, [21], 2, fail("overtime 1")],
+];
+
 describe("what the records of ended sends mean", () => {
+  test.each(packTable)(
+    "of a pack that may lack chunks %s has the verdict of the table",
+    (_what, records, left, tolerated, verdict) => {
+      const leftOut = left.map((chunk) => ({ from: chunk, to: chunk + 1, code: "", message: "" }));
+      const made = { sends: records.length, since: 1, leftOut };
+      expect(verdictOf(records, made, { chunks: pack, tolerated })).toEqual(verdict);
+    },
+  );
+
+  test("what ended before a chunk was left out does not count against the others", () => {
+    const records = endedAt("overtime", 21, 21, 25);
+    const leftOut = [{ from: 21, to: 22, code: "", message: "" }];
+    const made = { sends: 3, since: 3, leftOut, leftOutFrom: 3 };
+    expect(verdictOf(records, made, { chunks: pack, tolerated: 9 })).toEqual(once);
+    expect(
+      verdictOf(
+        [...records, { ...(records[2] as Ended), send: 4 }],
+        { ...made, sends: 4 },
+        { chunks: pack, tolerated: 9 },
+      ),
+    ).toEqual(without(25, 26, false));
+  });
+
+  test("however the sends of a pack end, so many more are made for each chunk that is left out", () => {
+    const most = limits.overtimeSendsMax + limits.diedSendsMax + limits.poisonedSendsMax - 2;
+    fc.assert(
+      fc.property(
+        fc.infiniteStream(fc.constantFrom<Kind>("overtime", "died", "poison", "threw")),
+        fc.infiniteStream(fc.integer({ min: 16, max: 31 })),
+        (ends, at) => {
+          const records: Ended[] = [];
+          let made: Parameters<typeof verdictOf>[1] = { sends: 1, since: 1 };
+          for (;;) {
+            const chunk = at.next().value;
+            records.push({ ...ended(made.sends, ends.next().value), at: { from: chunk, to: chunk + 1 } });
+            const verdict = verdictOf(records, made, { chunks: pack, tolerated: 99 });
+            if (verdict.kind !== "replace") break;
+            const { leaveOut } = verdict;
+            const sends = made.sends + 1;
+            made = { ...made, sends, since: sends };
+            if (leaveOut === undefined) continue;
+            made = { ...made, leftOut: [...(made.leftOut ?? []), leaveOut], leftOutFrom: sends };
+          }
+          expect(made.sends).toBeLessThanOrEqual(most * (limits.leftOutMax + 1));
+        },
+      ),
+    );
+  });
+
   test.each(table)("%s has the verdict of the table", (_what, records, sends, since, verdict) => {
     expect(verdictOf(records, { sends, since })).toEqual(verdict);
   });

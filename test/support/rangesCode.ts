@@ -6,8 +6,8 @@ import { noFiles } from "../../src/engine/calculation/files.ts";
 import { type CoveringPart, encodeSpans, foldParts } from "../../src/engine/calculation/foldParts.ts";
 import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
 import { runCompute } from "../../src/engine/calculation/runJob.ts";
-import { CalculationError } from "../../src/engine/model/errors.ts";
-import { powerFrom } from "../../src/engine/model/packs.ts";
+import { CalculationError, ThreadEndedError } from "../../src/engine/model/errors.ts";
+import { powerFrom, type Range } from "../../src/engine/model/packs.ts";
 import type { Clock, Random } from "../../src/engine/storage/ports.ts";
 import { urgentFirst } from "../../src/engine/worker/threads/urgentFirst.ts";
 import type { ComputeOutput, TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
@@ -35,6 +35,8 @@ export interface RangesOptions {
   readonly onFold?: (ranges: Ranges) => void;
   /** What becomes of a task that a thread has taken, by its kind: it never ends, or ends its process. */
   readonly doom?: (task: DoomedTask) => "hangs" | "kills" | undefined;
+  /** What becomes of the thread that comes to a chunk: it never ends, exits, or ends its process. */
+  readonly doomChunk?: (chunk: number) => "hangs" | "exits" | "kills" | undefined;
   /** Told of each task that a thread begins; what it gives is called when the task ends, which a dead process never does. */
   readonly onTask?: (task: DoomedTask) => (() => void) | undefined;
   /** Ends the process of the thread. */
@@ -103,7 +105,7 @@ export function rangesCode(
   async function onThread<T>(
     task: TaskOptions,
     doomed: DoomedTask,
-    work: (ended: AbortSignal) => Promise<T>,
+    work: (ended: AbortSignal, doomedAt: (chunk: number) => void) => Promise<T>,
   ): Promise<T> {
     const { limitMs, signal, onStart } = task;
     const leave = task.held === true ? undefined : await hold(task);
@@ -111,12 +113,12 @@ export function rangesCode(
     try {
       await onStart?.();
       signal?.throwIfAborted();
-      return await limited(clock, limitMs, signal, async (ended) => {
+      return await limited(clock, limitMs, signal, async (ended, doomedAt) => {
         onEnd = options.onTask?.(doomed);
         const doom = options.doom?.(doomed);
         if (doom === "kills") options.kill?.();
         if (doom !== undefined) await new Promise(() => {});
-        return work(ended);
+        return work(ended, doomedAt);
       });
     } finally {
       onEnd?.();
@@ -180,9 +182,10 @@ export function rangesCode(
         }
         return { chunks, list };
       }),
-    compute: ({ from, to, inputs, count, coverTo, gaps }, task) =>
-      onThread(task, { kind: "compute", from, to }, async (ended) => {
+    compute: ({ from, to, inputs, count, coverTo, gaps, pieces }, task) =>
+      onThread(task, { kind: "compute", from, to }, async (ended, doomedAt) => {
         let ms = 0;
+        const exit = Promise.withResolvers<never>();
         let failed: ComputeOutput["failed"];
         /** Storage that is away is no failure of the chunk. */
         const refusals: unknown[] = [];
@@ -197,6 +200,12 @@ export function rangesCode(
           async compute({ index: chunk, input: given }): Promise<Part> {
             const input = given as RangesInput | undefined;
             ms += options.chunkMs?.(chunk, random) ?? 100;
+            const doom = options.doomChunk?.(chunk);
+            if (doom !== undefined) doomedAt(chunk);
+            if (doom === "kills") options.kill?.();
+            if (doom === "exits")
+              exit.reject(new ThreadEndedError(new CalculationError("thread-exited", "it left"), chunk));
+            if (doom !== undefined) await new Promise(() => {});
             options.onChunk?.(chunk, random);
             const range: Ranges = [input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]];
             const part: Part = { ranges: range, shape: leafOf(chunk, input), codes: [] };
@@ -215,15 +224,20 @@ export function rangesCode(
           from,
           to,
           count,
-          gaps,
+          ...{ gaps, pieces },
           ...(inputs && { inputs }),
           ...(coverTo && { coverTo }),
         };
         const onFailed = (chunks: ComputeOutput["failed"]): void => {
           failed = chunks;
         };
-        const computed = runCompute(computing, pack, noFiles, { onFailed });
-        const bytes = await computed.catch((error: unknown) => Promise.reject(refusals[0] ?? error));
+        const onPiece = async (piece: Range): Promise<void> => {
+          await task.onPiece?.(piece).catch((error: unknown) => exit.reject(error));
+        };
+        const computed = runCompute(computing, pack, noFiles, { onFailed, onPiece });
+        const bytes = await Promise.race([computed, exit.promise]).catch((error: unknown) =>
+          Promise.reject(refusals[0] ?? error),
+        );
         if (refusals.length > 0) throw refusals[0];
         await clock.sleep(ms, ended);
         return { bytes, ms, ...(failed && { failed }) };
@@ -275,9 +289,10 @@ function limited<T>(
   clock: Clock,
   limitMs: number,
   signal: AbortSignal | undefined,
-  work: (ended: AbortSignal) => Promise<T>,
+  work: (ended: AbortSignal, doomedAt: (chunk: number) => void) => Promise<T>,
 ): Promise<T> {
   const ended = new AbortController();
+  let at: number | undefined;
   return new Promise((resolve, reject) => {
     const end = (error: unknown): void => {
       reject(error);
@@ -285,10 +300,13 @@ function limited<T>(
     };
     const unwanted = (): void => end(signal?.reason);
     signal?.addEventListener("abort", unwanted);
-    const takeBack = clock.after(limitMs, () =>
-      end(new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`)),
-    );
-    void work(ended.signal)
+    const takeBack = clock.after(limitMs, () => {
+      const late = new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`);
+      end(at === undefined ? late : new ThreadEndedError(late, at));
+    });
+    void work(ended.signal, (chunk) => {
+      at = chunk;
+    })
       .then(resolve, reject)
       .finally(() => {
         ended.abort();

@@ -41,7 +41,7 @@ export interface Calculation<Params, Input, Part, Made = Result, Shared = void> 
   setup?(context: SetupContext<Params>): Shared | Promise<Shared>;
   /**
    * Computes one chunk. If it throws, its pack is attempted again. After the last attempt the chunk is a gap of the result where
-   * the run tolerates that, and otherwise the run fails.
+   * the run tolerates that, and otherwise the run fails. The same holds for a chunk that never ends, or ends its thread or process.
    */
   compute(chunk: Chunk<Params, Input, Shared>): Part | Promise<Part>;
   /**

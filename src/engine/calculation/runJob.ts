@@ -1,6 +1,6 @@
-import { CalculationError, type FailedChunk, mayPass } from "../model/errors.ts";
+import { CalculationError, type FailedChunk } from "../model/errors.ts";
 import { coverOf } from "../model/foldTree.ts";
-import { calculationLimits, limits } from "../model/limits.ts";
+import { calculationLimits } from "../model/limits.ts";
 import { powerFrom, type Range, rangeText } from "../model/packs.ts";
 import type { AnyCalculation, FinishContext, PlanContext, Result, ResultBytes } from "./contract.ts";
 import {
@@ -14,6 +14,7 @@ import {
 } from "./encodePart.ts";
 import { type Files, noFiles } from "./files.ts";
 import { type CoveringPart, encodeSpans, foldParts, treeOf } from "./foldParts.ts";
+import { type GapsAllowed, gapsIn } from "./gaps.ts";
 import type { ChunkRange, PlannedChunks } from "./timeChunks.ts";
 
 const { inputsPerBatch, batchBytesMax, chunksMax } = calculationLimits;
@@ -79,19 +80,18 @@ export interface ComputeHooks {
   readonly searchOn?: () => boolean;
   /** Before each chunk, and with `undefined` after it. */
   readonly onChunk?: (index: number | undefined) => void;
+  /** Before the first chunk of each piece. */
+  readonly onPiece?: (piece: Range) => Promise<void>;
   /** Gets the chunks of the pack that its partial lacks, ascending, if there are any; the later ones without a message. */
   readonly onFailed?: (failed: readonly FailedChunk[]) => void;
 }
 
-/** Which chunks may fail without their pack (docs/ARCHITECTURE.md, rule 32). */
-export interface GapsAllowed {
-  /** So many of a pack at most, and never all. */
-  readonly most: number;
-  /** No further attempt follows; until then only an error that every attempt would meet makes a gap. */
-  readonly last: boolean;
-}
-
-type Pack = ChunkRange & { readonly params: unknown; readonly gaps?: GapsAllowed | undefined };
+type Pack = ChunkRange & {
+  readonly params: unknown;
+  readonly gaps?: GapsAllowed | undefined;
+  /** All of the pack, in order, where somebody wants to be told which of them is reached. */
+  readonly pieces?: readonly Range[] | undefined;
+};
 
 /**
  * Computes the chunks of a pack and folds them by the tree of spans; chunks that may fail are gaps. An error names the chunk
@@ -101,11 +101,12 @@ export async function runCompute(
   calculation: AnyCalculation,
   pack: Pack,
   files: Files = noFiles,
-  { searchOn = () => true, onChunk = () => {}, onFailed = () => {} }: ComputeHooks = {},
+  { searchOn = () => true, onChunk = () => {}, onPiece, onFailed = () => {} }: ComputeHooks = {},
 ): Promise<Uint8Array> {
   const { params, from, to } = pack;
   const isOne = to - from === 1;
-  let failed: FailedChunks = new Map();
+  const pieces = new Map(pack.pieces?.map((piece) => [piece.from, piece]));
+  let gaps = gapsIn(pack);
   const computeChunk = async (index: number): Promise<unknown> => {
     const chunk = { index, count: pack.count, input: pack.inputs?.[index - from], params, files };
     try {
@@ -118,12 +119,15 @@ export async function runCompute(
   const foldAll = async (compute: (index: number) => Promise<unknown>, fatal?: unknown) => {
     const tree = treeOf(calculation, params, from);
     for (let index = from; index < to; index += 1) {
+      const piece = pieces.get(index);
+      if (piece !== undefined) await onPiece?.(piece);
+      if (gaps.leavesOut(index)) continue;
       let part: unknown;
       try {
         part = await compute(index);
       } catch (error) {
         if (error === fatal) throw error;
-        leaveOut(pack, failed, index, error);
+        gaps.fails(index, error);
         continue;
       }
       await tree.add({ from: index, size: 1 }, part);
@@ -135,11 +139,11 @@ export async function runCompute(
     try {
       return await encodeSpans(calculation, spans);
     } catch (error) {
-      const before = failed;
-      failed = new Map();
+      const before = gaps;
+      gaps = gapsIn(pack);
       const storable = async (index: number): Promise<unknown> => {
         if (isOne || !searchOn()) throw error;
-        const known = before.get(index);
+        const known = before.errorOf(index);
         if (known !== undefined) throw known;
         // A chunk that throws now did not throw before, so nothing is certain and the first error counts.
         const part = await computeChunk(index).catch(() => Promise.reject(error));
@@ -149,32 +153,9 @@ export async function runCompute(
       return encodeSpans(calculation, await foldAll(storable, error));
     }
   });
-  const told = [...failed].map(([chunk, { code, message }], at) => ({
-    ...{ chunk, code },
-    message: at < limits.gapsToldMax ? message.slice(0, limits.errorCharactersMax) : "",
-  }));
+  const told = gaps.told();
   if (told.length > 0) onFailed(told);
   return bytes;
-}
-
-type FailedChunks = Map<number, CalculationError>;
-
-/** Makes a chunk a gap of its pack, or throws where the pack fails with it. */
-function leaveOut({ from, to, gaps }: Pack, failed: FailedChunks, index: number, error: unknown): void {
-  if (!(error instanceof CalculationError) || gaps === undefined) throw error;
-  if (!gaps.last && mayPass(error)) throw error;
-  // Nobody is told the later messages, which may quote whole inputs.
-  const kept = failed.size < limits.gapsToldMax ? undefined : firstWith(failed, error.code);
-  failed.set(index, kept ?? error);
-  if (failed.size <= gaps.most && failed.size < to - from) return;
-  // Another attempt may do better where some of the errors may pass.
-  const all = [...failed.values()];
-  throw all.find(mayPass) ?? all[0] ?? error;
-}
-
-function firstWith(failed: FailedChunks, code: string): CalculationError | undefined {
-  for (const error of failed.values()) if (error.code === code) return error;
-  return undefined;
 }
 
 /** Runs `run`; its error begins with the name of the chunks that caused it, once. */

@@ -2,7 +2,7 @@ import pMap from "p-map";
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
 import { countOf } from "../model/figures.ts";
-import { chunksOfPack } from "../model/packs.ts";
+import { chunksOfPack, type Range } from "../model/packs.ts";
 import { type Failure, failureSchema, type Plan } from "../model/run.ts";
 import { parseFailure, parseTried, runBlobs, workName } from "../model/runBlobs.ts";
 import type { ListedBlob } from "../storage/ports.ts";
@@ -15,7 +15,7 @@ import { readPlan, readState, requireSpec, unlessUnreadable } from "./runDocumen
 
 /**
  * How one send of one piece of work ended without output, or one chunk of it; or the latest failed attempt of work that is
- * still tried. `chunks` is the one chunk that failed, where that is known, and else the whole pack.
+ * still tried. `chunks` are those that failed, where that is known, and else the whole pack.
  */
 export interface FailureView extends Omit<Failure, "v"> {
   /** `00003/00000042`, `node/1/00003`, `plan` or `finish`. */
@@ -106,14 +106,12 @@ async function withChunks(
 }
 
 /**
- * A record by what failed: one failure for each chunk that it names, as far as it tells of them, or for the one that its
- * message names.
+ * A record by what failed: one failure for each chunk that it names, as far as it tells of them, or for those at which its
+ * send ended.
  */
 function byChunk(failure: FailureView): readonly FailureView[] {
-  const { gaps, ...one } = failure;
-  const chunk = chunkIn(one.message);
-  if (gaps === undefined)
-    return [chunk === undefined ? one : { ...one, chunks: { from: chunk, to: chunk + 1 } }];
+  const { gaps, at = chunkIn(failure.message), ...one } = failure;
+  if (gaps === undefined) return [at === undefined ? one : { ...one, chunks: at }];
   const told = gaps.first.map(({ chunk, code, message }) => ({
     ...{ ...one, chunks: { from: chunk, to: chunk + 1 } },
     ...{ code: code || one.code, message: message || `chunk ${chunk}: failed` },
@@ -125,9 +123,9 @@ function byChunk(failure: FailureView): readonly FailureView[] {
 }
 
 /** The chunk that a thread names in its error. */
-function chunkIn(message: string): number | undefined {
+function chunkIn(message: string): Range | undefined {
   const [, chunk] = /^chunk (\d+): /.exec(message) ?? [];
-  return chunk === undefined ? undefined : Number(chunk);
+  return chunk === undefined ? undefined : { from: Number(chunk), to: Number(chunk) + 1 };
 }
 
 /** The names of the first `max` records or more, and the notes of failed attempts before and among them. */

@@ -94,6 +94,7 @@ const passing: ReadonlySet<string> = new Set([
   "thread-crashed",
   "out-of-memory",
   "time-limit",
+  "process-ended",
   "query-too-long",
   "query-too-large",
   "dropped",
@@ -110,6 +111,15 @@ const passing: ReadonlySet<string> = new Set([
 ]);
 
 export const mayPass = ({ code }: Pick<CalculationError, "code">): boolean => passing.has(code);
+
+/** A thread ended before its task did, while it computed this chunk: only without it does another attempt do better. */
+export class ThreadEndedError extends CalculationError {
+  readonly chunk: number;
+  constructor({ code, message, cause }: CalculationError, chunk: number) {
+    super(code, `chunk ${chunk}: ${message}`, { cause });
+    this.chunk = chunk;
+  }
+}
 
 /** A chunk that a partial lacks, and why. */
 export interface FailedChunk {

@@ -1,6 +1,7 @@
 import { wireVersion } from "./decode.ts";
 import { limits } from "./limits.ts";
 import { planTag } from "./output.ts";
+import type { Range } from "./packs.ts";
 import type { Failure } from "./run.ts";
 
 /** How a send ended, as its record's metadata tell it to whoever lists the records. */
@@ -14,6 +15,8 @@ export interface ToldFailure {
   readonly final: boolean;
   /** Where the other chunks of its pack have a partial: how many failed, and the plan that it is of, as outputs carry it. */
   readonly gaps?: { readonly failed: number; readonly plan: string | undefined };
+  /** The chunks that were computed when the send ended with its thread or process. */
+  readonly at?: Range | undefined;
 }
 
 /** Characters of a message in metadata, which have 8 KB. */
@@ -24,7 +27,7 @@ const toldCharactersMax = 500;
  * `plan`: its SHA-256.
  */
 export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
-  const { cause, code, attempts, attemptsMax, final, gaps } = failure;
+  const { cause, code, attempts, attemptsMax, final, gaps, at } = failure;
   const message = failure.message.slice(0, limits.errorCharactersMax);
   const record: Failure = { v: wireVersion, ...failure, message };
   const metadata: Record<string, string> = {
@@ -36,12 +39,14 @@ export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
     ...(final === true ? { final: "1" } : {}),
     ...(gaps === undefined ? {} : { failed: String(gaps.failed) }),
     ...(gaps === undefined || plan === undefined ? {} : { plan: planTag(plan) }),
+    ...(at === undefined ? {} : { at: `${at.from}-${at.to}` }),
   };
   return { body: JSON.stringify(record), write: { contentType: "application/json", metadata } };
 }
 
 export function decodeToldFailure(metadata: Readonly<Record<string, string>>): ToldFailure {
   const number = (name: string): number => Number(metadata[name] ?? 0) || 0;
+  const at = /^(\d+)-(\d+)$/.exec(metadata["at"] ?? "");
   return {
     cause: metadata["cause"] ?? "error",
     code: metadata["code"] ?? "",
@@ -49,6 +54,7 @@ export function decodeToldFailure(metadata: Readonly<Record<string, string>>): T
     attempts: number("attempts"),
     attemptsMax: number("attemptsmax"),
     final: metadata["final"] === "1",
+    ...(at === null ? {} : { at: { from: Number(at[1]), to: Number(at[2]) } }),
     ...(number("failed") === 0 ? {} : { gaps: { failed: number("failed"), plan: metadata["plan"] } }),
   };
 }

@@ -173,18 +173,20 @@ export const limits = {
   /** Attempts of work that throws, in one send. */
   attemptsDefault: 5,
   attemptsMax: 100,
-  /** Sends of a piece of work that ended at its time limit before it counts as failed. */
+  /** Sends of a piece of work before it counts as failed: those that ended at its time limit, */
   overtimeSendsMax: 2,
-  /** Sends of a piece of work that ended with a process in which it was alone, before it counts as failed. */
+  /** with a process in which it was alone, */
   diedSendsMax: 3,
-  /** Sends of a piece of work that ended in poison before it counts as failed. */
+  /** and in poison. */
   poisonedSendsMax: 3,
+  /** So often later sends of a pack leave out what ended them instead, and its sends count anew. */
+  leftOutMax: 8,
   /** A worker that cannot record how a send ended retries for this long; a new process would have to guess. */
   endRetryMs: 60_000,
   /** Characters of an error kept in a record. */
   errorCharactersMax: 2_000,
 
-  // Messages for later or for other code.
+  // Messages for later or for other code, and unwanted work.
   /** A queue takes 64 KiB (learn.microsoft.com/rest/api/storageservices/put-message); the copy for a later attempt adds some. */
   messageBytesMax: 64 * 1024 - 128,
   /** A message that may succeed later is requeued, hidden for this: storage was busy, or its version is newer. */
@@ -200,8 +202,6 @@ export const limits = {
   identityNoteBeforeMs: 10_000,
   /** A run whose code no instance has fails after this long without an outcome: time to finish or undo a deployment. */
   identityWaitMs: 600_000,
-
-  // Unwanted work.
   /** A worker trusts what it read of a run's marker for this long. */
   markerTrustMs: 5_000,
   /** A worker asks this often whether work that runs longer is still wanted: a cancel ends threads within 5 s. */

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { decodeJson, idSchema, sha256Pattern, wireVersion } from "./decode.ts";
+import { leftOutSchema } from "./leftOut.ts";
 import { limits } from "./limits.ts";
 import { earlierSchema } from "./reuse.ts";
+import { rangeSchema } from "./run.ts";
 import type { Work } from "./runBlobs.ts";
 
 /**
@@ -50,6 +52,9 @@ const workMessageSchema = z.discriminatedUnion("kind", [
       from: count,
       to: count,
       until: count.optional(),
+      /** Chunks that are not computed, and those that the death of a process is narrowed down to (rule 32). */
+      leftOut: z.array(leftOutSchema).optional(),
+      doubt: rangeSchema.optional(),
     })
     .refine(
       ({ from, to, until = to }) => until > from && until <= from + (to - from) * limits.packsPerMessageMax,

@@ -23,6 +23,10 @@ export interface Range {
 /** `7`, or `0–99` with the last one included. */
 export const rangeText = ({ from, to }: Range): string => (to === from + 1 ? `${from}` : `${from}–${to - 1}`);
 
+/** `chunk 7`, `chunks 0–99`. */
+export const chunksText = (range: Range): string =>
+  `${sizeOf(range) === 1 ? "chunk" : "chunks"} ${rangeText(range)}`;
+
 /** `0–99, 200–222, 300`; of many ranges the first few: `…, and 42 more`. */
 export function rangesText(ranges: readonly Range[], most = 8): string {
   const shown = ranges.slice(0, most).map(rangeText);
@@ -42,7 +46,7 @@ export function atHandText(of: {
   const isOne = chunks !== undefined && sizeOf(chunks) === 1;
   return [
     work,
-    ...(chunks === undefined ? [] : [`${isOne ? "chunk" : "chunks"} ${rangeText(chunks)}`]),
+    ...(chunks === undefined ? [] : [chunksText(chunks)]),
     ...(chunk === undefined || isOne ? [] : [`at ${chunk}`]),
     ...(alone ? ["alone"] : []),
   ].join(", ");

@@ -7,7 +7,7 @@ import { reusedSchema, reuseSchema } from "./reuse.ts";
 
 const version = z.literal(wireVersion);
 const count = z.int().nonnegative();
-const rangeSchema = z.object({ from: count, to: count });
+export const rangeSchema = z.object({ from: count, to: count });
 const sha256 = z.string().regex(sha256Pattern);
 
 /** Failed chunks that a run tolerates: a number, or a share in percent. */
@@ -198,6 +198,8 @@ export const failureSchema = z.object({
   final: z.boolean().optional(),
   /** Chunks concerned; absent for plan, combine and finish. */
   chunks: rangeSchema.optional(),
+  /** Those of them that were computed when the send ended with its thread or process, where that is known. */
+  at: rangeSchema.optional(),
   /** Where the others of its pack have a partial: how many chunks failed, and why the first of them did (rule 32). */
   gaps: z
     .object({

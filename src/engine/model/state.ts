@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { noCalls } from "./calls.ts";
 import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
+import { leftOutSchema } from "./leftOut.ts";
 import { earlierSchema, reusedSchema } from "./reuse.ts";
-import { layoutSchema } from "./run.ts";
+import { layoutSchema, rangeSchema } from "./run.ts";
 
 /**
  * `{id}/{uid}/state.json`: what the leader knows and has decided about a run. Each write is conditional on the ETag of the
@@ -44,6 +45,10 @@ const sendsSchema = z.object({
   sent: z.boolean().optional(),
   /** Processes died with this work, so it is computed alone. */
   alone: z.boolean().optional(),
+  /** Of a pack: the chunks that its sends from `leftOutFrom` on leave out, and those that may end a process (rule 32). */
+  leftOut: z.array(leftOutSchema).optional(),
+  leftOutFrom: z.int().positive().optional(),
+  doubt: rangeSchema.optional(),
 });
 export type Sends = z.infer<typeof sendsSchema>;
 

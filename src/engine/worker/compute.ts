@@ -7,6 +7,7 @@ import {
   InputError,
   mayPass,
 } from "../model/errors.ts";
+import { piecesOf } from "../model/leftOut.ts";
 import { limits } from "../model/limits.ts";
 import { attemptOf, type MessageOf } from "../model/message.ts";
 import { decodeFoldFacts, encodeFoldFacts, encodeVerified, type Verified } from "../model/output.ts";
@@ -48,8 +49,10 @@ export async function computePack(
   };
   const last = attemptOf(message) >= (spec.attempts ?? limits.attemptsDefault);
   const most = gapsMax(plan, spec, to - from);
-  const gaps = most > 0 ? { most, last } : undefined;
-  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, { gaps, onSave });
+  const gaps = most > 0 ? { most, last, leftOut: message.leftOut } : undefined;
+  // The process may die of it: its sign then tells which chunks it had come to.
+  const pieces = attempt.alone ? piecesOf(message, message.doubt) : undefined;
+  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, { gaps, pieces, onSave });
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   if (failed.length > 0) return writeGapped(ports, attempt, output, failed);
@@ -111,15 +114,15 @@ async function computed(
   ports: WorkerPorts,
   plan: Plan,
   attempt: Attempt<MessageOf<"compute" | "verify">>,
-  { gaps, onSave }: Pick<ComputeTask, "gaps"> & Pick<TaskOptions, "onSave"> = {},
+  { onSave, ...how }: Pick<ComputeTask, "gaps" | "pieces"> & Pick<TaskOptions, "onSave"> = {},
 ): Promise<ComputeOutput> {
   const { message, delivery } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
   const { from, to } = chunksOfPack(plan, message.pack);
   const inputs = await ports.documents.inputs(plan, from, to);
   const coverTo = coverOfPack(plan, message.pack).to;
-  const task = { calculation, params, from, to, count: plan.chunks, coverTo, gaps };
-  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave };
+  const task = { calculation, params, from, to, count: plan.chunks, coverTo, ...how };
+  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave, onPiece: attempt.reach };
   return ports.userCode.compute(inputs === undefined ? task : { ...task, inputs }, options);
 }
 

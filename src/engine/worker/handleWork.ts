@@ -9,6 +9,7 @@ import {
   type WorkMessage,
   workOf,
 } from "../model/message.ts";
+import type { Range } from "../model/packs.ts";
 import { manifestSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { checkNamed } from "../model/storedSpec.ts";
@@ -95,11 +96,15 @@ async function attempt(
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const begin = (chunkNow?: ChunkNow) => persist(ports, () => held.begin(chunkNow));
+  const reach = (piece: Range) => persist(ports, () => held.reach(piece));
   const handle = handlers[message.kind] as (ports: WorkerPorts, attempt: Attempt) => Promise<string>;
   const printed = ports.keepPrinted(message, tag);
   const work = () =>
     ports.watch.during(message, (signal) =>
-      handle(ports, { message, delivery, tag, limitMs, alone, wanted, signal, begin, onPrint: printed.add }),
+      handle(ports, {
+        ...{ message, delivery, tag, limitMs, alone, wanted, signal, begin, reach },
+        onPrint: printed.add,
+      }),
     );
   try {
     return await (alone ? ports.inTurn(work) : work());

@@ -63,6 +63,8 @@ export interface Stage {
     fold: ((chunks: number) => boolean) | undefined;
     /** Which tasks of which run never end, or end their process. */
     doom: ((task: DoomedTask, run: string) => "hangs" | "kills" | undefined) | undefined;
+    /** Chunks that never end, or end their thread or process. */
+    readonly doomed: Map<number, "hangs" | "exits" | "kills">;
     /** What is in the files that are the inputs of a plan that is a list. */
     fileOf: ((chunk: number) => string) | undefined;
     /** Chunks save files. */
@@ -100,6 +102,7 @@ export function stage(options: StageOptions): Stage {
     flaky: new Map(),
     fold: undefined,
     doom: undefined,
+    doomed: new Map(),
     fileOf: undefined,
     saves: false,
     code: brokenCode,
@@ -117,6 +120,7 @@ export function stage(options: StageOptions): Stage {
     fileOf: (chunk) => broken.fileOf?.(chunk),
     saves: () => broken.saves,
     doom: (task) => broken.doom?.(task, judge?.by()?.message?.run ?? ""),
+    doomChunk: (chunk) => broken.doomed.get(chunk),
     onTask: (task) => judge?.onTask(task, judge.by()),
     ...(options.large === true ? { padding: 5_000 } : {}),
     chunkMs: (chunk, random) => options.chunkMs?.(chunk, random, judge?.by()?.message?.run ?? "") ?? 100,

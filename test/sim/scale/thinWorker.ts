@@ -29,7 +29,7 @@ export function thinWorker(options: WorkerOptions): Instance {
     if (message.kind !== "compute") await handleWork(ports, delivery);
     else {
       const held = ports.signs.hold(message);
-      await computePack(ports, { message, delivery, ...attempt, begin: held.begin })
+      await computePack(ports, { message, delivery, ...attempt, begin: held.begin, reach: held.reach })
         .catch((error: unknown) => endAttempt(ports, message, { ...delivery, held }, error))
         .finally(() => held.end());
     }

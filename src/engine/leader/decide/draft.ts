@@ -1,5 +1,6 @@
+import type { LeftOut } from "../../model/leftOut.ts";
 import { limits } from "../../model/limits.ts";
-import type { Layout } from "../../model/packs.ts";
+import type { Layout, Range } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import { type DecideTime, type Known, type RunNotes, type Sent, sendKey, unsentTasks } from "../notes.ts";
@@ -68,12 +69,13 @@ function copyOf<T>(value: T): T {
   return copy as T;
 }
 
-interface SendRecord {
+export interface SendRecord {
   readonly work: Work;
   readonly send: number;
   readonly code: string;
   readonly message: string;
   readonly final: true | undefined;
+  readonly at: Range | undefined;
 }
 
 export interface PackSend {
@@ -106,6 +108,44 @@ export function resendTask(draft: Draft, task: Sends): void {
 export function addSend(draft: Draft, send: PackSend): void {
   draft.packs.push(send);
   if (!draft.sent.unwritten.has(sendKey(draft.state, send))) draft.unsent += 1;
+}
+
+/** What is known of the sends of a pack that the cursor has passed. */
+export const sendsOf = (state: State, pack: number): Sends =>
+  state.again[pack] ?? { sends: state.firstSend, atMs: 0, since: state.firstSend, lost: 0 };
+
+/** Resends a pack. No record of the sends before is waited for, unless it `waits`; one that comes still counts. */
+export function resendPack(
+  draft: Draft,
+  pack: number,
+  why: {
+    readonly waits?: boolean;
+    readonly alone?: boolean;
+    readonly lost?: boolean;
+    /** Chunks that this send and later ones leave out, and those that it tells one by one. */
+    readonly leaveOut?: LeftOut | undefined;
+    readonly doubt?: Range | undefined;
+  },
+): void {
+  const { state, at } = draft;
+  const before = sendsOf(state, pack);
+  const send = before.sends + 1;
+  const alone = before.alone === true || why.alone === true;
+  const { leaveOut } = why;
+  const leftOut = leaveOut === undefined ? before.leftOut : [...(before.leftOut ?? []), leaveOut];
+  state.again[pack] = {
+    sends: send,
+    atMs: at.nowMs,
+    since: why.waits === true ? before.since : send,
+    lost: before.lost + (why.lost === true ? 1 : 0),
+    alone: alone || undefined,
+    leftOut,
+    leftOutFrom: leaveOut === undefined ? before.leftOutFrom : send,
+    // What ended the process is left out now: another chunk may be anywhere.
+    doubt: leaveOut === undefined ? (why.doubt ?? before.doubt) : undefined,
+  };
+  state.sentAgain += 1;
+  addSend(draft, { pack, send, urgent: true, repeat: true, alone });
 }
 
 /** Messages that still fit between two writes of the state. */

@@ -1,14 +1,13 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
-import { limits } from "../../model/limits.ts";
 import { belongsTo } from "../../model/output.ts";
-import { chunksOfPack, type Range, rangeText, shardOf, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, chunksText, shardOf, sizeOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
-import type { Sends, State } from "../../model/state.ts";
+import type { State } from "../../model/state.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
-import { type Draft, layoutOf, resendTask, roomToWrite } from "./draft.ts";
-import { resendPack, sendsOf } from "./inFlight.ts";
+import { type Draft, layoutOf, resendPack, resendTask, roomToWrite, sendsOf } from "./draft.ts";
 import { bitsOf, outcomeOf, tally } from "./track.ts";
+import { verdictOf, whyFailed } from "./verdict.ts";
 
 /**
  * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
@@ -24,7 +23,7 @@ export function trackFailures(draft: Draft, seen: Seen): void {
     const work = records[0]?.work;
     if (work?.kind === "pack") {
       const open = state.phase === "computing" && work.pack < state.cursor && outcome(work.pack) === "open";
-      if (open) trackPack(draft, work.pack, records);
+      if (open) trackPack(draft, work.pack, records, seen.spec);
       continue;
     }
     const task = state.tasks[name];
@@ -66,68 +65,18 @@ function trackTried(draft: Draft, { tried }: Seen): void {
   }
 }
 
-export type Verdict =
-  | { readonly kind: "wait" }
-  /** `alone`: nothing else may run beside the next attempt. */
-  | { readonly kind: "replace"; readonly alone: boolean }
-  | { readonly kind: "fail"; readonly why: string };
-
-/** The kinds of ends that another send may follow, and after how many of them none does. */
-const replaceable = [
-  { is: (one: Ended) => one.code === "time-limit", max: limits.overtimeSendsMax },
-  {
-    is: (one: Ended) => one.code === "process-ended",
-    max: limits.diedSendsMax,
-    say: (times: number) => `ended its process ${times} times, alone`,
-  },
-  {
-    is: (one: Ended) => one.cause === "poison" && one.code !== "process-ended",
-    max: limits.poisonedSendsMax,
-  },
-];
-
-type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final">;
-
-/**
- * What the records of ended sends, sorted by send, mean for their work. A record may be of a send that the state does not
- * know, when its leader died between send and write; then that one and those before it must have ended too.
- */
-export function verdictOf(records: readonly Ended[], made: Pick<Sends, "sends" | "since">): Verdict {
-  if (records.some(isHopeless)) return { kind: "fail", why: whyFailed(records) ?? "" };
-  const ended = new Set(records.map((one) => one.send));
-  const last = Math.max(made.sends, ...ended);
-  for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return { kind: "wait" };
-  const why = whyFailed(records);
-  if (why !== undefined) return { kind: "fail", why };
-  return { kind: "replace", alone: records.some(({ code }) => code === "process-ended") };
-}
-
-const isHopeless = (one: Ended): boolean => one.final || one.cause === "storage-lost";
-
-/** Why no other send may follow these; undefined where one may. */
-function whyFailed(records: readonly Ended[]): string | undefined {
-  const hopeless = records.find(isHopeless);
-  if (hopeless !== undefined) return hopeless.message;
-  // A process that ended beside other work, or before it began this, says nothing against it.
-  const guilty = records.filter(({ code }) => code !== "lost");
-  for (const { is, max, say } of replaceable) {
-    const ends = guilty.filter(is);
-    if (ends.length >= max) return say?.(ends.length) ?? ends.at(-1)?.message;
-  }
-  // Work that threw had all its attempts within its send.
-  return guilty.findLast((one) => !replaceable.some(({ is }) => is(one)))?.message;
-}
-
-function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[]): void {
+function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], { tolerate }: Spec): void {
   const { state } = draft;
   const made = sendsOf(state, pack);
   const sends = Math.max(made.sends, ...records.map((record) => record.send));
-  const verdict = verdictOf(records, made);
+  const layout = layoutOf(state);
+  const tolerated = toleratedChunks(tolerate, layout.chunks) - state.chunksFailed;
+  const verdict = verdictOf(records, made, { chunks: chunksOfPack(layout, pack), tolerated });
   if (verdict.kind === "fail") markFailed(draft, pack, lackingOf(state, pack, records));
   else if (verdict.kind === "replace") {
     if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
     state.again[pack] = { ...made, sends };
-    resendPack(draft, pack, { alone: verdict.alone });
+    resendPack(draft, pack, verdict);
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };
 }
 
@@ -172,6 +121,3 @@ function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly See
   const count = tolerated === 0 ? "" : `more than ${tolerated} of ${layout.chunks} chunks failed; `;
   draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${count}${where}${why}` } };
 }
-
-const chunksText = (range: Range): string =>
-  `${sizeOf(range) === 1 ? "chunk" : "chunks"} ${rangeText(range)}`;

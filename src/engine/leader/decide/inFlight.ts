@@ -1,10 +1,19 @@
 import { limits } from "../../model/limits.ts";
-import { packsOf, shardOf } from "../../model/packs.ts";
+import { chunksText, packsOf, shardOf } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
-import type { Sends, State } from "../../model/state.ts";
+import type { Sends } from "../../model/state.ts";
 import { type Lists, taskKey, unsentTasks } from "../notes.ts";
 import { type Observed, type Seen, type SeenSign, workKey } from "../seen.ts";
-import { addSend, type Draft, layoutOf, nodeOf, resendTask, roomToWrite } from "./draft.ts";
+import {
+  type Draft,
+  layoutOf,
+  nodeOf,
+  resendPack,
+  resendTask,
+  roomToWrite,
+  type SendRecord,
+  sendsOf,
+} from "./draft.ts";
 import { lostAfterMs, slowAfterMs, stuckAfterMs, taskLostAfterMs } from "./pace.ts";
 import { takenAtMs, takenUpTo, trackTaken, trackTakenAgain } from "./taken.ts";
 import { unfinishedPacks } from "./track.ts";
@@ -184,50 +193,23 @@ function isRecorded(
   { work, sends }: Pick<InFlight, "work" | "sends">,
   finding: Finding,
 ): boolean {
-  const record = (send: number, code: string, message: string, final?: true): boolean => {
-    draft.records.push({ work, send, code, message, final });
+  const record = (send: number, code: string, message: string, about: Partial<SendRecord> = {}): boolean => {
+    draft.records.push({ work, send, code, message, final: undefined, at: undefined, ...about });
     draft.notes.wantsFailures = true;
     return true;
   };
   if (finding.kind === "died" && finding.sign.begun && finding.sign.alone) {
-    const { instance, ended, silentMs, send } = finding.sign;
+    const { instance, ended, silentMs, send, chunks: at } = finding.sign;
     const how = ended ?? `no sign of life for ${Math.round(silentMs / 1_000)} s`;
     return record(
       send,
       "process-ended",
-      `the process of ${instance} ended while it computed this alone: ${how}`,
+      `${at === undefined ? "" : `${chunksText(at)}: `}the process of ${instance} ended while it computed this alone: ${how}`,
+      { at },
     );
   }
   if (sends.lost + 1 < limits.lostMax || diedWith(finding)) return false;
-  return record(
-    sends.sends,
-    "lost",
-    `lost ${limits.lostMax} times before any process said that it began`,
-    true,
-  );
-}
-
-/** What is known of the sends of a pack that the cursor has passed. */
-export const sendsOf = (state: State, pack: number): Sends =>
-  state.again[pack] ?? { sends: state.firstSend, atMs: 0, since: state.firstSend, lost: 0 };
-
-/** Resends a pack. No record of the sends before is waited for, unless it `waits`; one that comes still counts. */
-export function resendPack(
-  draft: Draft,
-  pack: number,
-  why: { readonly waits?: boolean; readonly alone?: boolean; readonly lost?: boolean },
-): void {
-  const { state, at } = draft;
-  const before = sendsOf(state, pack);
-  const send = before.sends + 1;
-  const alone = before.alone === true || why.alone === true;
-  state.again[pack] = {
-    sends: send,
-    atMs: at.nowMs,
-    since: why.waits === true ? before.since : send,
-    lost: before.lost + (why.lost === true ? 1 : 0),
-    alone: alone || undefined,
-  };
-  state.sentAgain += 1;
-  addSend(draft, { pack, send, urgent: true, repeat: true, alone });
+  return record(sends.sends, "lost", `lost ${limits.lostMax} times before any process said that it began`, {
+    final: true,
+  });
 }

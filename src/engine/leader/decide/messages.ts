@@ -58,6 +58,7 @@ function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): P
   const layout = layoutOf(state);
   const [{ pack, send, urgent, repeat, alone }] = packs;
   const { to } = chunksOfPack(layout, pack + packs.length - 1);
+  const { leftOut, doubt } = state.again[pack] ?? {};
   const message: WorkMessage = {
     ...common(state, send),
     repeat: repeat || undefined,
@@ -67,6 +68,8 @@ function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): P
     pack,
     ...chunksOfPack(layout, pack),
     until: packs.length > 1 ? to : undefined,
+    leftOut,
+    doubt,
   };
   return { packs, message, urgent };
 }

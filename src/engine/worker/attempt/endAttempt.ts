@@ -6,6 +6,7 @@ import {
   mayPass,
   messageOf,
   NewerVersionError,
+  ThreadEndedError,
 } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
@@ -53,6 +54,8 @@ export type Fate = "drop" | "malformed" | "enqueue-again" | "next-attempt" | "en
  */
 export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: boolean }): Fate {
   if (error instanceof DroppedError) return "drop";
+  // The partial of the other chunks is stored.
+  if (error instanceof ChunksFailedError) return "end";
   // Another instance may decode what a newer version wrote.
   if (error instanceof NewerVersionError) return "enqueue-again";
   if (error instanceof MalformedWorkError) return asked ? "end" : "malformed";
@@ -117,7 +120,8 @@ export async function endAttempt(
       const cause = lost ? "storage-lost" : "error";
       const gaps =
         error instanceof ChunksFailedError ? { failed: error.failed, first: [...error.first] } : undefined;
-      const record = { cause, ...failure, ...(final ? { final } : {}), ...(gaps && { gaps }) } as const;
+      const at = error instanceof ThreadEndedError ? { from: error.chunk, to: error.chunk + 1 } : undefined;
+      const record = { cause, ...failure, ...(final && { final }), ...(gaps && { gaps }), at } as const;
       await persist(ports, () => endSend(ports, message, record));
     }
   }

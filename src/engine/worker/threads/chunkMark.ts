@@ -1,5 +1,3 @@
-import { CalculationError } from "../../model/errors.ts";
-
 /** Which chunk a thread computes right now. The thread writes it; a thread that hangs or died cannot be asked. */
 export type ChunkMark = Int32Array<SharedArrayBuffer>;
 
@@ -15,11 +13,4 @@ export const markChunk = (mark: ChunkMark, index: number | undefined): void =>
 export function markedChunk(mark: ChunkMark): number | undefined {
   const index = Atomics.load(mark, 0);
   return index === none ? undefined : index;
-}
-
-/** The error of a thread that was ended or has died, with the chunk that it computed then. */
-export function inChunk(error: Error, mark: ChunkMark): Error {
-  const index = markedChunk(mark);
-  if (!(error instanceof CalculationError) || index === undefined) return error;
-  return new CalculationError(error.code, `chunk ${index}: ${error.message}`, { cause: error.cause });
 }

@@ -3,12 +3,11 @@ import { MessageChannel, type Worker } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { ResultBytes } from "../../calculation/contract.ts";
 import type { FileAccess } from "../../calculation/files.ts";
-import { placeOf } from "../../calculation/placeOf.ts";
 import type { PlannedChunks } from "../../calculation/timeChunks.ts";
-import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
+import { CalculationError, LeasefoldError } from "../../model/errors.ts";
 import { shrinkHeap } from "../../storage/system.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
-import { type ChunkMark, chunkMark, inChunk, markedChunk } from "./chunkMark.ts";
+import { type ChunkMark, chunkMark, markedChunk } from "./chunkMark.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { threadStart } from "./threadStart.ts";
 import {
@@ -22,7 +21,8 @@ import {
 } from "./threadTask.ts";
 import { urgentFirst } from "./urgentFirst.ts";
 import type { ComputeOutput, InputSink, TaskOptions, UserCode } from "./userCode.ts";
-import { needsMore, watchMemory } from "./watchMemory.ts";
+import { watchMemory } from "./watchMemory.ts";
+import { explained, inChunk, outOfMemory, tooLong } from "./whyEnded.ts";
 
 /** Their heaps and code hold 40 MB each; the next task waits 0.1 s for new ones. */
 const idleMsDefault = 30_000;
@@ -86,7 +86,7 @@ export function poolOf(settings: PoolSettings): UserCode {
     } catch (error) {
       if (options.signal?.aborted) throw options.signal.reason;
       const why = failure.excess ?? stopping ?? explained(error, settings.memoryMb);
-      throw failure.refusal ?? inChunk(why, mark);
+      throw failure.refusal ?? inChunk(why, markedChunk(mark), failure.halfway);
     } finally {
       running.close();
       leave?.();
@@ -151,14 +151,17 @@ interface TaskEnds {
  */
 function runningTask(
   { access, memoryMb }: PoolSettings,
-  { limitMs, signal, onStart, onPrint, onSave }: TaskOptions,
+  { limitMs, signal, onStart, onPrint, onSave, onPiece }: TaskOptions,
   { sink, workerOf, work, mark }: TaskEnds,
 ) {
   const { port1, port2 } = new MessageChannel();
   const stop = new AbortController();
   const ended = new AbortController();
-  /** `refusal`: the first error in answering the thread. `excess`: the task took too much time or memory. */
-  const failure: { refusal?: unknown; excess?: CalculationError } = {};
+  /**
+   * `refusal`: the first error in answering the thread. `excess`: the task took too much time or memory. `halfway`: the chunk
+   * that was computed after half of the time.
+   */
+  const failure: { refusal?: unknown; excess?: CalculationError; halfway?: number | undefined } = {};
   const files = taskFiles(access, ended.signal);
 
   const stopBy = (error: CalculationError): void => {
@@ -166,6 +169,7 @@ function runningTask(
     stop.abort();
   };
   let timer = setTimeout(stopBy, startLimitMs, notStarted());
+  let halfTime: NodeJS.Timeout | undefined;
   let unwatch = (): void => {};
   const unwanted = (): void => stop.abort();
   signal?.addEventListener("abort", unwanted);
@@ -176,10 +180,14 @@ function runningTask(
     if (message.say === "printed") onPrint?.(message.line, message.more ?? 0);
     else if (message.say === "inputs") await sink?.(message.inputs);
     else if (message.say === "save") await onSave?.(message.name, message.body);
+    else if (message.say === "reached") await onPiece?.(message.piece);
     else {
       clearTimeout(timer);
       await onStart?.(() => markedChunk(mark));
       if (!ended.signal.aborted) {
+        halfTime = setTimeout(() => {
+          failure.halfway = markedChunk(mark);
+        }, limitMs / 2);
         timer = setTimeout(stopBy, limitMs, tooLong(limitMs, work));
         unwatch = watchMemory(workerOf(message.thread), memoryMb, (text) => stopBy(outOfMemory(text)));
       }
@@ -208,6 +216,7 @@ function runningTask(
       // With a reason, or each task makes an error with its stack.
       ended.abort("ended");
       clearTimeout(timer);
+      clearTimeout(halfTime);
       unwatch();
       signal?.removeEventListener("abort", unwanted);
       port1.close();
@@ -226,25 +235,3 @@ const startLimitMs = 60_000;
 
 const notStarted = (): CalculationError =>
   new CalculationError("thread-not-started", `no thread took the task within ${startLimitMs / 1000} s`);
-
-function tooLong(limitMs: number, work: ThreadWork): CalculationError {
-  // The chunk that is named need not be slow itself.
-  const whole = work.kind === "compute" && work.to - work.from > 1 ? " for its whole pack" : "";
-  const message = `the time limit of ${limitMs / 1000} s${whole} is past; the thread was ended`;
-  return new CalculationError("time-limit", message);
-}
-
-const outOfMemory = (text: string, cause?: unknown): CalculationError =>
-  new CalculationError("out-of-memory", `the calculation ${text}`, { cause });
-
-/** An error of the task as it is; any other says why the thread ended before its task did. */
-function explained(error: unknown, memoryMb: number): Error {
-  if (error instanceof CalculationError || error instanceof OtherCodeError) return error;
-  const from = { cause: error };
-  const why = messageOf(error);
-  if ((error as { code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY")
-    return outOfMemory(needsMore(memoryMb), error);
-  if (/worker exited with code/i.test(why))
-    return new CalculationError("thread-exited", `the calculation ended its thread: ${why}`, from);
-  return new CalculationError("thread-crashed", `the thread crashed: ${why}${placeOf(error)}`, from);
-}

@@ -59,7 +59,9 @@ export const failsForAReason =
     }
   };
 
-const userCodes: ReadonlySet<string> = new Set([brokenCode, hopelessCode, "time-limit", "process-ended"]);
+const userCodes: ReadonlySet<string> = new Set([
+  ...[brokenCode, hopelessCode, "time-limit", "process-ended", "thread-exited"],
+]);
 
 function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): boolean {
   const ends = new Map<string, { overtime: number; died: number; poison: number }>();

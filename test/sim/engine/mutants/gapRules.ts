@@ -2,6 +2,7 @@ import { edit, type Mutant } from "./mutant.ts";
 
 const one = "one bad chunk of a tolerant run loses one chunk, and the retry computes its pack alone";
 const sealed = "a whole partial that comes after its shard was sealed with gaps is folded by the retry only";
+const severalDoomed = "several doomed chunks of one pack are found one after the other";
 const many = "chunks that fail always or at times, in shards of two packs of any size";
 
 /** Chunks that fail without their pack. */
@@ -20,18 +21,14 @@ export const gapRules: readonly Mutant[] = [
     cases: [
       "a run that tolerates nothing fails at its first bad chunk and names it, and no partial has gaps",
     ],
-    edits: edit("worker/compute.ts", "most > 0 ? { most, last }", "most >= 0 ? { most: 9, last }"),
+    edits: edit("worker/compute.ts", "most > 0 ? { most, last,", "most >= 0 ? { most: 9, last,"),
   },
   {
     without: "further attempts at a chunk that threw",
     rule: 32,
     killedBy: "the scenario's own end",
     cases: ["a chunk that throws once of a run that tolerates it has further attempts, and none is a gap"],
-    edits: edit(
-      "calculation/runJob.ts",
-      "if (!gaps.last && mayPass(error)) throw",
-      "if (gaps.most < 0) throw",
-    ),
+    edits: edit("calculation/gaps.ts", "if (!last && mayPass(error)) throw", "if (most < 0) throw"),
   },
   {
     without: "the chunks that another attempt has stored in the record",
@@ -80,5 +77,62 @@ export const gapRules: readonly Mutant[] = [
     killedBy: "what is left is documented",
     cases: [one],
     edits: edit("leader/perform/close.ts", "origin !== undefined || gaps ?", "origin !== undefined ?"),
+  },
+  {
+    without: "the chunks that later sends leave out",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: [
+      "a chunk that never ends is all that its tolerant run loses, and the retry computes its pack whole",
+    ],
+    edits: edit("leader/decide/messages.ts", "    leftOut,\n    doubt,", "    doubt,"),
+  },
+  {
+    without: "counting anew for the chunks that are not left out",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: [severalDoomed],
+    edits: edit("leader/decide/verdict.ts", "send >= leftOutFrom || gaps", "send >= 1 || gaps"),
+  },
+  {
+    without: "a limit to the chunks of a pack that are looked for",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: ["a pack of more doomed chunks than are looked for fails whole"],
+    edits: edit("leader/decide/verdict.ts", "leftOut.length >= limits.leftOutMax", "leftOut.length > 99"),
+  },
+  {
+    without: "a look whether more may fail than the run tolerates",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: ["more doomed chunks than the run tolerates fail it, and are not all looked for"],
+    edits: edit("leader/decide/verdict.ts", "size > tolerated ||", ""),
+  },
+  {
+    without: "a sign before each piece of a pack that is alone",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: [
+      "a chunk that ends its process is all that its tolerant run loses, and the retry computes its pack whole",
+    ],
+    edits: edit("worker/signs.ts", "entry.piece = piece;", ""),
+  },
+  {
+    without: "the doubt that each death narrows",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: ["three deaths find one chunk of a pack of two thousand"],
+    edits: edit("leader/decide/messages.ts", "    leftOut,\n    doubt,", "    leftOut,"),
+  },
+  {
+    without: "what is left out in resends of what was lost",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: ["a process that dies with a pack of which a chunk is left out leaves it left out"],
+    edits: edit(
+      "leader/decide/draft.ts",
+      "leaveOut === undefined ? before.leftOut :",
+      "leaveOut === undefined ? undefined :",
+    ),
   },
 ];

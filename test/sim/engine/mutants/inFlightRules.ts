@@ -107,7 +107,7 @@ export const inFlightRules: readonly Mutant[] = [
     rule: 17,
     killedBy: "few processes die of one piece of work",
     cases: [kills],
-    edits: edit(signs, "await inTurn(write);", ""),
+    edits: edit(signs, "await inTurn(write);\n          entry.confirmed", "entry.confirmed"),
   },
   {
     without: "a sign that is written again",

@@ -49,7 +49,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["a record of one send says nothing of another that still works"],
     edits: edit(
-      "leader/decide/failures.ts",
+      "leader/decide/verdict.ts",
       'if (!ended.has(send)) return { kind: "wait" };',
       'if (!ended.has(send)) return { kind: "fail", why: "" };',
     ),
@@ -59,7 +59,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 7,
     killedBy: "fails only for a reason",
     cases: ["a compute message burnt into poison unrun is replaced"],
-    edits: edit("leader/decide/failures.ts", "max: limits.poisonedSendsMax,", "max: 1,"),
+    edits: edit("leader/decide/verdict.ts", "max: limits.poisonedSendsMax,", "max: 1,"),
   },
   {
     without: "the poison handler's record",

@@ -4,6 +4,7 @@ import { calm } from "./calm.ts";
 import { changedCode } from "./changedCode.ts";
 import { closes } from "./closes.ts";
 import { deletes } from "./deletes.ts";
+import { doomedChunkScenarios } from "./doomedChunks.ts";
 import { endless } from "./endless.ts";
 import { forgeries } from "./forgeries.ts";
 import { gaps } from "./gaps.ts";
@@ -43,5 +44,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...reuse,
   ...saves,
   ...gaps,
+  ...doomedChunkScenarios,
   ...byHand,
 };

@@ -1,0 +1,39 @@
+import { placeOf } from "../../calculation/placeOf.ts";
+import { CalculationError, messageOf, ThreadEndedError } from "../../model/errors.ts";
+import { OtherCodeError } from "../attempt/rightCode.ts";
+import type { ThreadWork } from "./threadTask.ts";
+import { needsMore } from "./watchMemory.ts";
+
+/** Why a thread was ended, or ended by itself, before its task did. */
+
+export function tooLong(limitMs: number, work: ThreadWork): CalculationError {
+  // The chunk that is named need not be slow itself.
+  const whole = work.kind === "compute" && work.to - work.from > 1 ? " for its whole pack" : "";
+  const message = `the time limit of ${limitMs / 1000} s${whole} is past; the thread was ended`;
+  return new CalculationError("time-limit", message);
+}
+
+export const outOfMemory = (text: string, cause?: unknown): CalculationError =>
+  new CalculationError("out-of-memory", `the calculation ${text}`, { cause });
+
+/** An error of the task as it is; any other says why the thread ended before its task did. */
+export function explained(error: unknown, memoryMb: number): Error {
+  if (error instanceof CalculationError || error instanceof OtherCodeError) return error;
+  const from = { cause: error };
+  const why = messageOf(error);
+  if ((error as { code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY")
+    return outOfMemory(needsMore(memoryMb), error);
+  if (/worker exited with code/i.test(why))
+    return new CalculationError("thread-exited", `the calculation ended its thread: ${why}`, from);
+  return new CalculationError("thread-crashed", `the thread crashed: ${why}${placeOf(error)}`, from);
+}
+
+/**
+ * The same with the chunk that the thread computed then. At its time limit that one is to blame only if it was computed
+ * `halfway` already: in a pack whose chunks all are slow none is.
+ */
+export function inChunk(error: Error, chunk: number | undefined, halfway: number | undefined): Error {
+  if (!(error instanceof CalculationError) || chunk === undefined) return error;
+  if (error.code !== "time-limit" || halfway === chunk) return new ThreadEndedError(error, chunk);
+  return new CalculationError(error.code, `chunk ${chunk}: ${error.message}`, { cause: error.cause });
+}

@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { threadPool } from "../../src/app/threadPool.ts";
+import { loadCalculations } from "../../src/calculations/registry.ts";
+import { noAccess } from "../../src/engine/calculation/files.ts";
+import { CalculationError, ThreadEndedError } from "../../src/engine/model/errors.ts";
+import type { Range } from "../../src/engine/model/packs.ts";
+import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
+
+/** Which chunk of a pack ends its thread or its time (docs/ARCHITECTURE.md, rule 32). */
+
+const file = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
+const task = { urgent: false, limitMs: 20_000 };
+let pool: UserCode;
+let defaults: object;
+beforeAll(async () => {
+  const known = await loadCalculations([file]);
+  defaults = known.parseParams(known.get("failing"), {}) as object;
+  pool = threadPool({ threads: 1, memoryMb: 128, files: [file], access: noAccess, onIdleCrash: () => {} });
+});
+afterAll(() => pool.stop());
+
+const chunks = (changed: object = {}) => ({
+  ...{ calculation: "failing", params: { ...defaults, ...changed } },
+  ...{ from: 0, to: 4, count: 4 },
+});
+const sumOf = ({ bytes }: { bytes: Uint8Array }) => JSON.parse(Buffer.from(bytes).toString()).sum;
+const failureOf = (running: Promise<unknown>): Promise<unknown> =>
+  running.then(
+    () => expect.fail("it did not fail"),
+    (error) => error,
+  );
+
+test.each<[string, object, number, string]>([
+  ["ends its thread", { exits: "2" }, 20_000, "thread-exited"],
+  ["takes all memory", { exhausts: "2" }, 20_000, "out-of-memory"],
+  ["never ends", { hangs: "2" }, 1_500, "time-limit"],
+])("a chunk that %s is told as what ended it", async (_what, changed, limitMs, code) => {
+  const error = await failureOf(pool.compute(chunks(changed), { ...task, limitMs }));
+  expect(error).toBeInstanceOf(ThreadEndedError);
+  expect(error).toMatchObject({ code, chunk: 2, message: expect.stringMatching(/^chunk 2: /) });
+});
+
+test("a pack whose chunks all are slow blames none of them at its limit", async () => {
+  await pool.compute(chunks(), task);
+  const error = await failureOf(pool.compute(chunks({ sleepMs: 500 }), { ...task, limitMs: 1_250 }));
+  expect(error).toMatchObject({ code: "time-limit", message: expect.stringMatching(/^chunk 2: /) });
+  expect(error).toBeInstanceOf(CalculationError);
+  expect(error).not.toBeInstanceOf(ThreadEndedError);
+});
+
+test("chunks that are left out are not computed, and are told as failed", async () => {
+  const leftOut = [{ from: 1, to: 3, code: "thread-exited", message: "chunk 1: it left" }];
+  const made = await pool.compute(
+    { ...chunks({ exits: "1,2" }), gaps: { most: 2, last: false, leftOut } },
+    task,
+  );
+  expect(sumOf(made)).toBe(0 + 3);
+  expect(made.failed).toMatchObject([
+    { chunk: 1, code: "thread-exited", message: "chunk 1: it left" },
+    { chunk: 2, code: "thread-exited" },
+  ]);
+});
+
+test("a thread waits before each piece of its pack until its process has told of it", async () => {
+  const reached: Range[] = [];
+  const pieces = [
+    { from: 0, to: 3 },
+    { from: 3, to: 4 },
+  ];
+  let refuses = false;
+  const onPiece = async (piece: Range): Promise<void> => {
+    reached.push(piece);
+    if (refuses && piece.from === 3) throw new Error("storage is away");
+  };
+  expect(sumOf(await pool.compute({ ...chunks(), pieces }, { ...task, onPiece }))).toBe(6);
+  expect(reached).toEqual(pieces);
+  refuses = true;
+  const error = await failureOf(pool.compute({ ...chunks({ exits: "3" }), pieces }, { ...task, onPiece }));
+  expect(error).toMatchObject({ message: "storage is away" });
+});
