@@ -1,10 +1,12 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { settingsLog } from "../../src/app/functions/sharedSettings.ts";
+import { differencesOf, settingsLog, sharedSettings } from "../../src/app/functions/sharedSettings.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
 import { encodeMarker } from "../../src/engine/model/marker.ts";
 import { containersOf, namesOf, queuesOf } from "../../src/engine/model/names.ts";
+import { readSettings } from "../../src/engine/model/settings.ts";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import { recordIn } from "../support/recordIn.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
@@ -143,4 +145,21 @@ test("what others tell may be anything: the race goes on", async () => {
   await lease.release(id);
   expect(await one.tick()).toMatchObject({ kind: "led", cause: "done" });
   expect(one.logged).toEqual([]);
+});
+
+test("OPERATIONS names each setting in which apps should agree, with the level of its line, and no other", () => {
+  const page = readFileSync(new URL("../../docs/OPERATIONS.md", import.meta.url), "utf8");
+  const table = /^\| differs \| level \|[\s\S]*?\n\n/m.exec(page)?.[0] ?? "";
+  const told = [...table.matchAll(/^\| ([^|]*`[^|]*) \| (\w+) \|/gm)].flatMap(([, names = "", level]) =>
+    [...names.matchAll(/`(\w+)`/g)]
+      .filter(([, name]) => name !== "host")
+      .map(([, name = ""]) => [name.replace(/^_/, "LEASEFOLD_"), level]),
+  );
+  const queues = { messageEncoding: "none", maxDequeueCount: 5 };
+  const shared = sharedSettings(readSettings({}), { queues } as Parameters<typeof sharedSettings>[1], []);
+  const logged = Object.keys(shared).map((name) => {
+    const unsafe = differencesOf({ [name]: "a" }, { [name]: "b" })?.unsafe;
+    return [name.slice(name.lastIndexOf(".") + 1), unsafe ? "error" : "warning"];
+  });
+  expect(told.sort()).toEqual(logged.sort());
 });

@@ -34,6 +34,15 @@ const rowsOf = (header: RegExp, text: string): string[][] =>
         .map((cell) => cell.trim()),
     );
 
+const declares = (text: string, name: string): boolean =>
+  new RegExp(`\\b(?:function|const|class|interface) ${name}\\b`).test(text);
+
+/** The source of a file of `src/engine`, or of all files of a folder there. */
+const inEngine = (name: string): string => {
+  const path = join("src/engine", name);
+  return name.endsWith(".ts") ? read(path) : filesIn(path, /\.ts$/).map(read).join("\n");
+};
+
 /** As the code host makes it of a heading. */
 const anchorOf = (heading: string): string =>
   heading
@@ -84,7 +93,13 @@ test("every rule has its number, its row, the functions that keep it and a check
 
   const text = sources.map(read).join("\n");
   const isDeclared = (name: string): boolean =>
-    new RegExp(`\\b(?:function|const|class|interface) ${name}\\b|\\b(?:async )?${name}\\(`).test(text);
+    declares(text, name) || new RegExp(`\\b(?:async )?${name}\\(`).test(text);
+  const placed = rows.flatMap(([rule, keptBy = ""]) =>
+    [...keptBy.matchAll(/`([^`]+)` in `([^`]+)`/g)]
+      .filter(([, name, where]) => !declares(inEngine(where as string), name as string))
+      .map(([place]) => `rule ${rule}: ${place}`),
+  );
+  expect(placed).toEqual([]);
   const checkers = read("test/sim/engine/checks/judge.ts");
   const unknown = rows.flatMap(([rule, keptBy = "", watchedBy = ""]) => [
     ...[...keptBy.matchAll(/`([^`]+)`/g)]
@@ -104,6 +119,24 @@ test("every rule has its number, its row, the functions that keep it and a check
       .map((one) => `rule ${rule} is watched by ${one}`),
   ]);
   expect(unknown).toEqual([]);
+});
+
+test("the rules that ARCHITECTURE says have mutants are those that have one", () => {
+  const mutants = filesIn("test/sim/engine/mutants", /\.ts$/).map(read).join("\n");
+  const mutated = new Set([...mutants.matchAll(/^ +rule: (\d+),/gm)].map(([, rule]) => Number(rule)));
+  const told = /^Rules ([\d, to and]+) have mutants/m.exec(architecture)?.[1] ?? "";
+  const numbers = [...told.matchAll(/(\d+)(?: to (\d+))?/g)].flatMap(([, from, to = from]) =>
+    Array.from({ length: Number(to) - Number(from) + 1 }, (_, index) => Number(from) + index),
+  );
+  expect(numbers).toEqual([...mutated].sort((a, b) => a - b));
+});
+
+test("what follows a deletion by hand is played by the scenario that its row in OPERATIONS names", () => {
+  const rows = rowsOf(/^\| deleted \|/, read("docs/OPERATIONS.md"));
+  const played = rows.flatMap((row) => (row.at(-1) === "" ? [] : [row.at(-1) as string]));
+  expect(played.length).toBeGreaterThan(8);
+  const scenarios = filesIn("test/sim/engine/scenarios", /\.ts$/).map(read).join("\n");
+  expect(played.filter((title) => !scenarios.includes(`"${title}"`))).toEqual([]);
 });
 
 test("every rule that code cites by number exists", () => {

@@ -162,7 +162,7 @@ const endSilent = (ports: WorkerPorts, message: WorkMessage): Promise<string> =>
 
 /**
  * Records the end of a send that the host set aside as poison, and nothing else; the leader draws the consequences. It
- * never throws: a poison function that fails can be skipped silently forever (functions-runtime, section 1).
+ * never throws: a poison function that fails may be skipped forever, without a sign.
  */
 export async function handlePoison(ports: WorkerPorts, delivery: Delivery): Promise<void> {
   try {

@@ -83,13 +83,3 @@ test("the code as it is passes the cases that no other test plays", { timeout: 2
 
 const isPlayedHereOnly = (one: EngineCase): boolean =>
   typeof one === "object" || (typeof one === "number" && !isPlayedByDefault(one));
-
-/** The other rules have tests of their own, which the table in docs/ARCHITECTURE.md names. */
-const rulesWithMutants = [
-  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 29, 30, 31, 32,
-];
-
-test("every rule of the protocol that the simulation watches has a mutant", () => {
-  const rules = new Set(mutants.map((mutant) => mutant.rule));
-  expect([...rules].sort((a, b) => a - b)).toEqual(rulesWithMutants);
-});
