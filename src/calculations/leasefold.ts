@@ -7,7 +7,7 @@ import { coverOf } from "../engine/model/foldTree.ts";
 /**
  * The exports of `import … from "leasefold"` for a user's calculation: the contract's types and helper, zod for the
  * parameters, exact sums, quantiles, random numbers and functions whose bits do not depend on where and in which order
- * they are computed, and for tests a run in one thread and the laws.
+ * they are computed, and for tests a run in one thread, files of a folder and the laws.
  */
 export { z } from "zod";
 export {
@@ -31,6 +31,7 @@ export { type ExactSum, exactSum } from "./exact/exactSum.ts";
 export { type PortableMath, portableMath } from "./exact/portableMath.ts";
 export { type QuantileSketch, quantileSketch } from "./exact/quantileSketch.ts";
 export { type RandomStream, randomStream } from "./exact/randomStream.ts";
+export { folderFiles } from "./folderFiles.ts";
 
 /**
  * Runs a calculation in this thread, chunk after chunk, without storage. A run on any number of workers must have the

@@ -9,6 +9,7 @@ export const longest = [
   "e2e/changedCode",
   "e2e/up",
   "e2e/addCalculation",
+  "e2e/examples",
   "sim/scale/slowPacks",
   "browser/app",
   "chaos/engineKills",

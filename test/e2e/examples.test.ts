@@ -1,0 +1,56 @@
+import { execFile } from "node:child_process";
+import { cp, readFile, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, expect, test } from "vitest";
+import { builtProgram } from "../support/builtProgram.ts";
+
+/** The three calculations of `examples/`, each copied over what `leasefold new` writes in an empty folder. */
+const root = join(import.meta.dirname, "../..");
+const { folder, leasefold } = builtProgram();
+
+const node = (name: string, ...args: string[]) =>
+  promisify(execFile)(process.execPath, args, { cwd: join(folder(), name) });
+
+afterEach(() => leasefold("down"));
+
+const examples = [
+  ["value-at-risk", "make-market.ts", "market"],
+  ["word-counts", "make-texts.ts", "texts"],
+  ["regression", "make-houses.ts", "houses"],
+] as const;
+
+test("each example is a project by new, keeps its own test, and instances that lack it load and run it", async () => {
+  const results: Record<string, unknown> = {};
+  for (const [name, make, data] of examples) {
+    const source = join(root, "examples", name);
+    expect((await readFile(join(source, `${name}.ts`), "utf8")).trimEnd().split("\n").length).toBeLessThan(
+      60,
+    );
+    expect(await leasefold("new", name, "--dir", name)).toMatchObject({ code: 0, err: "" });
+    await cp(source, join(folder(), name), { recursive: true });
+    if (name === "regression")
+      await symlink(join(root, "node_modules/d3-dsv"), join(folder(), name, "node_modules/d3-dsv"));
+    const { stdout } = await node(name, "--test", "--test-reporter=tap");
+    expect(stdout).toMatch(/^# fail 0$/m);
+
+    await node(name, make, data);
+    const file = `./${name}/${name}.ts`;
+    const isFirst = name === examples[0][0];
+    const up = await leasefold(
+      "up",
+      ...(isFirst ? ["--detach", "--instances", "2", "--calculation"] : ["--add"]),
+      file,
+    );
+    expect(up, up.err).toMatchObject({ code: 0 });
+    expect(up.out).toContain(`now: leasefold submit ${file} --upload FOLDER --wait`);
+    const ended = await leasefold("submit", file, "--upload", `${name}/${data}`, "--wait");
+    expect(ended, ended.err).toMatchObject({ code: 0 });
+    results[name] = JSON.parse(ended.out);
+  }
+  expect(results).toMatchObject({
+    "value-at-risk": { scenarios: 20_000 },
+    "word-counts": { files: 500, words: 194_750 },
+    regression: { rows: 10_000 },
+  });
+}, 180_000);
