@@ -80,6 +80,7 @@ const headerText = fc.oneof(
     "bytes=0-1,3-4",
     '"',
     "text/plain",
+    "application/octet-stream",
     "application/json; x",
     "-1",
   ),
@@ -130,7 +131,7 @@ test("every request, however odd, has an answer below 500, runs nothing in a bro
         const request = apiRequest(path, {
           body: body.toString("latin1"),
           headers: sent,
-          params: { id: run, name: run, file: run },
+          params: { id: run, name: run, file: run, prefix: run, path: run },
           method,
         });
         const answered = await world.world.finish(call(world.client, name, request), 24 * 3_600_000);

@@ -186,6 +186,15 @@ describe.skipIf(missing)("on the fixture", () => {
     ).toBe("22px");
   });
 
+  test("a file that a result lists is saved under its number, and not at all if its hash differs", async () => {
+    const page = await open("/runs/trips-files");
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download 00000000.parquet" }).click();
+    expect((await downloading).suggestedFilename()).toBe("00000000.parquet");
+    await page.getByRole("button", { name: "Download 00000001.parquet" }).click();
+    await page.getByText("00000001.parquet: the hash differs, and nothing was saved").waitFor();
+  });
+
   test("the list names the parameters of each run, and a bar of a run that failed is not green", async () => {
     const page = await open("/runs");
     await page.getByText("primes to=100000000000 from=0").first().waitFor();

@@ -48,6 +48,7 @@ const states: readonly State[] = [
     route: "/runs/unplanned",
     shows: "no upload at leasefold-inputs/birds",
   },
+  { name: "result of files", route: "/runs/trips-files", shows: "00000001.parquet" },
   { name: "picture", route: "/runs/mandelbrot-poster", shows: "Checked in this browser" },
   {
     name: "cancel dialog",

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
 import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
-import { optionOf, readFreeOptions } from "../../src/tools/cli/freeOptions.ts";
+import { optionOf } from "../../src/engine/model/json.ts";
+import { readFreeOptions } from "../../src/tools/cli/freeOptions.ts";
 import { calculations } from "../client/clientWorld.ts";
 
 const rows = calculations.describeParams(calculations.get("sum"));

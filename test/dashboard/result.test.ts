@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { csvParse } from "d3-dsv";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fetchResult, fileNameOf } from "../../src/tools/dashboard/run/result/fetchResult.ts";
+import { fetchChecked, fileNameOf } from "../../src/tools/dashboard/run/result/fetchChecked.ts";
 import { csvRecords, previewBytesMax, previewOf } from "../../src/tools/dashboard/run/result/preview.ts";
 import { shownResult } from "../../src/tools/dashboard/run/result/shownResult.ts";
 import { viewOf } from "../browser/fixture/fixtureRuns.ts";
@@ -173,7 +173,7 @@ const { signal } = new AbortController();
 test("a small result is read at once, hashed and named safely", async () => {
   const body = bytesOf("hello");
   const { api, asked } = served(body, 100);
-  const found = await fetchResult(api, "runs/x", facts(body), { signal });
+  const found = await fetchChecked(api, "runs/x/result?generation=2", facts(body), { signal });
   expect(found).toMatchObject({ equal: true, contentType: "text/plain", fileName: "_a_b.txt" });
   expect(asked).toEqual(["runs/x/result?generation=2"]);
 });
@@ -182,7 +182,10 @@ test("a large result is read in parts of one version, however small the server m
   const body = new Uint8Array(9 * 1024 * 1024 + 5).map((_, index) => index % 251);
   const { api, asked } = served(body, 3 * 1024 * 1024);
   const seen: number[] = [];
-  const found = await fetchResult(api, "runs/x", facts(body), { signal, onProgress: (at) => seen.push(at) });
+  const found = await fetchChecked(api, "runs/x/result?generation=2", facts(body), {
+    signal,
+    onProgress: (at) => seen.push(at),
+  });
   expect(found.equal).toBe(true);
   expect(Buffer.from(found.bytes).equals(Buffer.from(body))).toBe(true);
   expect(seen.at(-1)).toBe(body.length);
@@ -191,12 +194,12 @@ test("a large result is read in parts of one version, however small the server m
 
 test("bytes that are not those of the manifest are told apart, and too few or too many are an error", async () => {
   const body = bytesOf("hello");
-  const other = await fetchResult(served(bytesOf("hallo"), 9).api, "r", facts(body), { signal });
+  const other = await fetchChecked(served(bytesOf("hallo"), 9).api, "r", facts(body), { signal });
   expect(other.equal).toBe(false);
-  await expect(fetchResult(served(bytesOf("hello!"), 9).api, "r", facts(body), { signal })).rejects.toThrow(
+  await expect(fetchChecked(served(bytesOf("hello!"), 9).api, "r", facts(body), { signal })).rejects.toThrow(
     "does not fit",
   );
-  await expect(fetchResult(served(bytesOf(""), 9).api, "r", facts(body), { signal })).rejects.toThrow(
+  await expect(fetchChecked(served(bytesOf(""), 9).api, "r", facts(body), { signal })).rejects.toThrow(
     "does not fit",
   );
 });

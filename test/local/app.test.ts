@@ -122,16 +122,16 @@ describe("the HTTP functions of an app", () => {
     expect(await Promise.all(statuses)).toEqual([404, 404, 404, 404]);
   });
 
-  it("answer 413 to a body above 1 MB", async () => {
+  it("answer 413 to a body above 8 MB", async () => {
     const answered = await new Promise<IncomingMessage>((resolve, reject) => {
       const request = httpRequest(url("echo"), { method: "POST" }, resolve);
       request.on("error", reject);
-      request.end(Buffer.alloc(1024 * 1024 + 1));
+      request.end(Buffer.alloc(8 * 1024 * 1024 + 1));
     });
     expect(answered.headers["content-type"]).toBe("application/problem+json");
     expect(await json(answered)).toEqual({
       ...{ type: "urn:leasefold:error:body-too-large", title: "Payload Too Large" },
-      ...{ status: 413, code: "body-too-large", detail: "the body has more than 1048576 bytes" },
+      ...{ status: 413, code: "body-too-large", detail: "the body has more than 8388608 bytes" },
     });
   });
 

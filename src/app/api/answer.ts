@@ -18,6 +18,7 @@ export const harmless = (answer: ApiAnswer): ApiAnswer => ({
 /** Errors for which HTTP has a specific status. */
 const statusOfCode: Readonly<Record<string, number>> = {
   "read-only": 403,
+  "uploads-denied": 403,
   "method-not-allowed": 405,
   "body-too-large": 413,
   "answer-too-large": 413,

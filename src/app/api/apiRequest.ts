@@ -58,12 +58,7 @@ export const partBytesMax = 8 * 1024 * 1024;
  * of another origin can send some other types without a preflight request.
  */
 export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Promise<T> {
-  if (!/^application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? "")) {
-    throw invalid("Content-Type", "must be application/json", "not-json-type");
-  }
-  if (Number(request.headers.get("content-length") ?? 0) > bodyBytesMax) throw tooLarge();
-  const bytes = Buffer.from(await request.arrayBuffer());
-  if (bytes.byteLength > bodyBytesMax) throw tooLarge();
+  const bytes = await readBytes(request, "application/json", { bodyBytesMax });
   let value: unknown;
   try {
     // Other bytes are refused and not replaced: a filter for a name with such a letter would find nothing.
@@ -84,8 +79,22 @@ export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Prom
     : invalid(field, rule, "bad-field");
 }
 
-const tooLarge = (): InputError =>
-  new InputError("invalid", "body-too-large", `the body has more than ${bodyBytesMax} bytes (bodyBytesMax)`);
+/** The body as it is, of this content type and at most as large as the one limit says. Throws `InputError`. */
+export async function readBytes(
+  request: ApiRequest,
+  type: "application/json" | "application/octet-stream",
+  limit: Readonly<Record<string, number>>,
+): Promise<Buffer> {
+  const [given = ""] = (request.headers.get("content-type") ?? "").split(";");
+  if (given.trim().toLowerCase() !== type) throw invalid("Content-Type", `must be ${type}`, "not-json-type");
+  const [[name = "", bytesMax = 0] = []] = Object.entries(limit);
+  const tooLarge = () =>
+    new InputError("invalid", "body-too-large", `the body has more than ${bytesMax} bytes (${name})`);
+  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
+  const bytes = Buffer.from(await request.arrayBuffer());
+  if (bytes.byteLength > bytesMax) throw tooLarge();
+  return bytes;
+}
 
 /** A parameter of the route, decoded by the host. */
 export const routeParam = (request: ApiRequest, name: string): string => request.params[name] ?? "";
@@ -106,6 +115,14 @@ export function queryWhole(request: ApiRequest, name: string, max: number, min =
   const value = Number(text);
   if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
   throw invalid(name, `${text} is not a whole number from ${min} to ${max}`, "bad-query");
+}
+
+/** Whether the query says `{name}=true`. */
+export function queryFlag(request: ApiRequest, name: string): boolean {
+  const text = request.query.get(name) ?? "false";
+  if (text !== "true" && text !== "false")
+    throw invalid(name, `${text} is neither true nor false`, "bad-query");
+  return text === "true";
 }
 
 /** An answer that caches must not keep, because it changes. */

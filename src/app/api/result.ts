@@ -1,6 +1,13 @@
 import type { Client } from "../../engine/client/client.ts";
 import { type AnswerSoFar, soFar } from "../../engine/client/questions/soFar.ts";
-import { type FoundResult, findResult, openResult } from "../../engine/client/result.ts";
+import {
+  type FoundResult,
+  findResult,
+  findSavedFile,
+  openResult,
+  openSavedFile,
+  sha256OfFile,
+} from "../../engine/client/result.ts";
 import { invalid } from "../../engine/client/runRequest.ts";
 import { CorruptDataError, type InputError } from "../../engine/model/errors.ts";
 import { baseContentType, mayBeShown } from "../../engine/model/resultType.ts";
@@ -12,6 +19,7 @@ import {
   answerBytesMax,
   isKnown,
   partBytesMax,
+  queryFlag,
   queryWhole,
   routeParam,
 } from "./apiRequest.ts";
@@ -63,42 +71,73 @@ export const newestHeaders = ({ newest }: FoundResult): Record<string, string> =
 
 async function giveResult(request: ApiRequest, client: Client, found: FoundResult): Promise<ApiAnswer> {
   const { manifest } = found;
-  const etag = `"${manifest.sha256}"`;
+  return await giveBytes(request, {
+    ...{ what: "the result", command: "leasefold result", bytes: manifest.bytes, sha256: manifest.sha256 },
+    always: newestHeaders(found),
+    described: { ...describeBytes(manifest), "leasefold-complete": String(manifest.complete) },
+    open: async (part) => (await openResult(client, manifest, part)).body,
+  });
+}
+
+/** A file that chunks saved, as `getResult` gives a result. 404 for an unknown run or file. */
+export const getSavedFile: ApiHandler = async (request, client) => {
+  const file = await findSavedFile(client, routeParam(request, "id"), routeParam(request, "name"));
+  return await giveBytes(request, {
+    ...{ what: "the file", command: "leasefold result RUN -o FOLDER/", bytes: file.bytes },
+    sha256: sha256OfFile(file.name),
+    // It may be of any type.
+    described: {
+      "content-type": "application/octet-stream",
+      "content-disposition": `attachment; filename="${file.name}"`,
+    },
+    open: (part) => openSavedFile(client, file, file, part),
+  });
+};
+
+/** Bytes that never change under their hash. */
+interface Given {
+  readonly what: string;
+  /** Reads them whatever their size. */
+  readonly command: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** Headers also of an answer without the bytes. */
+  readonly always?: Record<string, string>;
+  readonly described: Record<string, string>;
+  open(part?: { readonly offset: number; readonly count: number }): Promise<AsyncIterable<Uint8Array>>;
+}
+
+async function giveBytes(request: ApiRequest, given: Given): Promise<ApiAnswer> {
+  const { what, bytes } = given;
+  const etag = `"${given.sha256}"`;
   const caching = { etag, "accept-ranges": "bytes", "cache-control": "private, no-cache" };
-  const headers = { ...caching, ...newestHeaders(found) };
+  const headers = { ...caching, ...given.always };
   if (isKnown(request, etag)) return { status: 304, headers };
 
-  const { bytes } = manifest;
-  const described = {
-    ...headers,
-    ...describeBytes(manifest),
-    "leasefold-complete": String(manifest.complete),
-  };
+  const described = { ...headers, ...given.described };
   if (request.method === "HEAD") {
     return { status: 200, headers: { ...described, "content-length": String(bytes) } };
   }
   const range = rangeOf(rangeHeader(request, etag), bytes);
   const details = { contentRange: `bytes */${bytes}` };
   if (range.kind === "unsatisfiable") {
-    throw invalid("Range", `the result has ${bytes} bytes`, "range-not-satisfiable", details);
+    throw invalid("Range", `${what} has ${bytes} bytes`, "range-not-satisfiable", details);
   }
   if (range.kind === "whole" && bytes > answerBytesMax) {
-    const rest = `the result has ${bytes}; ask for ranges, or use "leasefold result"`;
+    const rest = `${what} has ${bytes}; ask for ranges, or use "${given.command}"`;
     throw tooLarge("Range", rest, details);
   }
   // The body is collected before the answer, so that a wrong hash is an error and not a broken answer.
   if (range.kind === "whole") {
-    const { body } = await openResult(client, manifest);
-    return { status: 200, headers: described, body: await collect(body, bytes) };
+    return { status: 200, headers: described, body: await collect(await given.open(), bytes) };
   }
   const { offset } = range;
   // A server may answer less than was asked for; the header says how much it is (RFC 9110, 15.3.7).
   const count = Math.min(range.count, partBytesMax);
-  const { body } = await openResult(client, manifest, { offset, count });
   return {
     status: 206,
     headers: { ...described, "content-range": `bytes ${offset}-${offset + count - 1}/${bytes}` },
-    body: await collect(body, count),
+    body: await collect(await given.open({ offset, count }), count),
   };
 }
 
@@ -154,9 +193,7 @@ const coversCharactersMax = 2_000;
 
 /** Whether the query says `soFar=true`, which excludes `generation`. */
 function asksSoFar(request: ApiRequest, generation: number | undefined): boolean {
-  const text = request.query.get("soFar") ?? "false";
-  if (text === "false") return false;
-  if (text !== "true") throw invalid("soFar", `${text} is neither true nor false`, "bad-query");
+  if (!queryFlag(request, "soFar")) return false;
   if (request.method === "HEAD") throw invalid("soFar", "HEAD would compute an answer; use GET", "bad-query");
   if (generation === undefined) return true;
   throw invalid("generation", "an answer so far is always of the newest generation", "bad-query");

@@ -7,8 +7,9 @@ import { type ApiLog, harmless } from "./answer.ts";
 import { type ApiAnswer, type ApiHandler, type ApiRequest, fresh, queryWhole } from "./apiRequest.ts";
 import * as inspect from "./inspect.ts";
 import { givePage } from "./page.ts";
-import { getResult } from "./result.ts";
+import { getResult, getSavedFile } from "./result.ts";
 import { changeRun, deleteRun, retryRun, submitRun } from "./runs.ts";
+import { getUploads, postUpload } from "./uploads.ts";
 
 /** The methods that routes have. */
 export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
@@ -55,6 +56,7 @@ export const routes: readonly Route[] = [
   { method: "DELETE", route: "runs/{id}", handler: deleteRun },
   { method: "POST", route: "runs/{id}/retry", handler: retryRun },
   { method: "GET", route: "runs/{id}/result", query: ["generation", "soFar", "wait"], handler: getResult },
+  { method: "GET", route: "runs/{id}/files/{name}", handler: getSavedFile },
   { method: "GET", route: "runs/{id}/manifest", query: ["generation"], handler: inspect.getManifest },
   { method: "POST", route: "runs/{id}/verify", query: ["sample", "wait"], handler: inspect.verifyRun },
   { method: "GET", route: "runs/{id}/failures", query: ["max"], handler: inspect.getFailures },
@@ -65,6 +67,8 @@ export const routes: readonly Route[] = [
   { method: "GET", route: "runs/{id}/report", handler: inspect.getReport },
   { method: "GET", route: "calculations", handler: getCalculations },
   { method: "POST", route: "plan", handler: inspect.planRun },
+  { method: "GET", route: "uploads", handler: getUploads },
+  { method: "POST", route: "uploads/{prefix}/{path}", query: ["replace"], handler: postUpload },
   { method: "GET", route: "leader", handler: getLeader },
   { method: "GET", route: "workers", handler: getWorkers },
   { method: "GET", route: "queues", handler: getQueues },

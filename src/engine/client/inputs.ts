@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { InputError } from "../model/errors.ts";
+import { checkInputName } from "../model/names.ts";
 import { type Client, iso } from "./client.ts";
-import { blobPages } from "./containersAndQueues.ts";
+import { blobPages, ensuringContainers } from "./containersAndQueues.ts";
 import { invalid } from "./runRequest.ts";
 
 /** Files that were uploaded, at one path: a file, or a folder with all that is in it. */
@@ -64,6 +66,34 @@ export async function deleteInputs(client: Client, path: string): Promise<Pick<I
   for (let from = 0; from < all.length; from += deletedAtOnce)
     await storage.blobs.removeMany(names.inputs, all.slice(from, from + deletedAtOnce));
   return { files: all.length, bytes };
+}
+
+/**
+ * Writes small bytes as one uploaded file, and tells the source that calculations take. The same bytes again are no change. Throws
+ * `InputError` for a name that no blob has, and for other content without `replace`. Two calls: of large files `upload` makes more.
+ */
+export async function uploadBytes(
+  client: Client,
+  path: string,
+  body: Uint8Array,
+  { replace }: { readonly replace: boolean },
+) {
+  checkInputName(path);
+  const { storage, names } = client;
+  const sha256 = createHash("sha256").update(body).digest("hex");
+  const uploaded = { source: `${names.inputs}/${path}`, bytes: body.byteLength, sha256 };
+  const found = await ensuringContainers(client, () => storage.blobs.head(names.inputs, path));
+  if (found.kind === "found" && found.properties.metadata["sha256"] === sha256) return uploaded;
+  const metadata = { sha256 };
+  const { kind } =
+    found.kind === "found" && replace
+      ? await storage.blobs.replace(names.inputs, path, body, { metadata, ifMatch: found.properties.etag })
+      : await storage.blobs.create(names.inputs, path, body, { metadata });
+  if (kind === "created" || kind === "replaced") return uploaded;
+  // An earlier try of this call may have written it, and another process the same content.
+  const now = await storage.blobs.head(names.inputs, path);
+  if (now.kind === "found" && now.properties.metadata["sha256"] === sha256) return uploaded;
+  throw new InputError("conflict", "other-content", `${path} exists with other content`, { field: "path" });
 }
 
 const prefixOf = ({ names }: Client, path: string): string =>

@@ -1,12 +1,20 @@
 import { createHash } from "node:crypto";
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, InputError, NotReadyError } from "../model/errors.ts";
-import { fileListSchema, fileListType, type SavedFile } from "../model/fileList.ts";
+import { fileListSchema, type SavedFile, savedFileSchema } from "../model/fileList.ts";
+import { fileListType } from "../model/json.ts";
 import type { Manifest } from "../model/run.ts";
 import { resultBlobs } from "../model/runBlobs.ts";
 import { isFinal, type State } from "../model/state.ts";
 import type { Client } from "./client.ts";
-import { newestManifest, readMarker, readState, requireSpec, vouchedManifest } from "./runDocuments.ts";
+import {
+  newestManifest,
+  type RunKey,
+  readMarker,
+  readState,
+  requireSpec,
+  vouchedManifest,
+} from "./runDocuments.ts";
 
 /**
  * Passes the bytes on and compares them with the manifest; throws `CorruptDataError` after the last byte if they differ.
@@ -36,6 +44,13 @@ export interface FoundResult {
   readonly manifest: Manifest;
   /** The run's newest generation and how it ended, if it has no result and an older one is given in its place. */
   readonly newest?: Pick<State, "generation" | "phase">;
+}
+
+/** Some of the bytes; without `offset` all of them. */
+interface Part {
+  readonly offset?: number;
+  readonly count?: number;
+  readonly signal?: AbortSignal;
 }
 
 interface Wanted {
@@ -81,7 +96,7 @@ export const findManifest = async (client: Client, id: string, options: Wanted =
 export async function openResult(
   client: Client,
   manifest: Manifest,
-  part: { readonly offset?: number; readonly count?: number; readonly signal?: AbortSignal } = {},
+  part: Part = {},
 ): Promise<{ readonly body: AsyncIterable<Uint8Array> }> {
   const found = await client.storage.blobs.stream(client.names.results, manifest.blob, part);
   if (found.kind !== "found")
@@ -101,19 +116,38 @@ export async function listSavedFiles(
   return decodeJson(fileListSchema, bytes, `the result of ${manifest.run}`).files;
 }
 
-/** Opens a file that a result lists; the stream throws `CorruptDataError` at its end if it is another. */
+/** A file that chunks of a run saved, by the name that a result lists. Throws `InputError` where there is none. */
+export async function findSavedFile(client: Client, id: string, name: string): Promise<RunKey & SavedFile> {
+  const { run, uid } = (await requireSpec(client, id)).value;
+  const unknown = new InputError("unknown", "unknown-file", `name: run ${id} saved no file of this name`, {
+    field: "name",
+  });
+  if (!savedFileSchema.shape.name.safeParse(name).success) throw unknown;
+  const head = await client.storage.blobs.head(client.names.results, resultBlobs(run, uid).file(name));
+  if (head.kind !== "found") throw unknown;
+  return { run, uid, name, bytes: head.properties.bytes };
+}
+
+/**
+ * Opens a file that a result lists, or `count` bytes of it from `offset`. Of a whole file the stream throws `CorruptDataError` at its
+ * end if it is another.
+ */
 export async function openSavedFile(
   client: Client,
-  { run, uid }: Manifest,
+  { run, uid }: RunKey,
   { name, bytes }: SavedFile,
-  signal?: AbortSignal,
+  part: Part = {},
 ): Promise<AsyncIterable<Uint8Array>> {
   const blob = resultBlobs(run, uid).file(name);
-  const found = await client.storage.blobs.stream(client.names.results, blob, { ...(signal && { signal }) });
+  const found = await client.storage.blobs.stream(client.names.results, blob, part);
   if (found.kind !== "found")
     throw new CorruptDataError("result-missing", `a file of the result of ${run} is gone: ${blob}`);
-  return checkedStream(found.body, { run, bytes, sha256: name.slice(0, name.indexOf(".")) });
+  if (part.offset !== undefined) return found.body;
+  return checkedStream(found.body, { run, bytes, sha256: sha256OfFile(name) });
 }
+
+/** What the name of a saved file says of its bytes. */
+export const sha256OfFile = (name: string): string => name.slice(0, name.indexOf("."));
 
 function notFinished(id: string, state: State | undefined, generation: number): NotReadyError {
   const isNew = state === undefined || state.generation < generation;

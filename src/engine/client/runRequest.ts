@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Calculations } from "../calculation/contract.ts";
 import { canonicalJson } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
-import { isRecord } from "../model/json.ts";
+import { isRecord, kebab } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
 import { parseRunId } from "../model/names.ts";
 import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
@@ -133,9 +133,6 @@ function checkParamsSize(params: unknown): void {
 /** The error for a wrong field of a request, which the message begins with. */
 export const invalid = (field: string, rule: string, code = `bad-${kebab(field)}`, details = {}) =>
   new InputError("invalid", code, `${field}: ${rule}`, { field, ...details });
-
-/** `packSize` as `pack-size`, as options and error codes have it. */
-export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Without letters and digits that people confuse when they read an id aloud or copy it. */
 const readable = "abcdefghijkmnpqrstuvwxyz23456789";

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { fileListType } from "./json.ts";
 
 /**
  * A result of several files, for what is too large for one memory: its bytes list them in order, and each is a blob of its
@@ -12,8 +13,6 @@ export const savedFileSchema = z.object({
 export type SavedFile = z.infer<typeof savedFileSchema>;
 
 export const fileListSchema = z.object({ files: z.array(savedFileSchema) });
-
-export const fileListType = "application/vnd.leasefold.files+json";
 
 /** The result that lists files in order; `notes` are those of a result. */
 export const fileList = (files: readonly SavedFile[], notes: readonly string[] = []) => ({

@@ -2,9 +2,8 @@ import type { ParamRow } from "../../engine/calculation/contract.ts";
 import type { ParamsSchema } from "../../engine/calculation/params.ts";
 import type { DescribedCalculation } from "../../engine/client/describeCalculations.ts";
 import { nearestName } from "../../engine/client/doctor/checkSettings.ts";
-import { kebab } from "../../engine/client/runRequest.ts";
 import { InputError } from "../../engine/model/errors.ts";
-import { valueText } from "../../engine/model/json.ts";
+import { kebab, optionOf, valueText } from "../../engine/model/json.ts";
 import { clip, shellText } from "./render/text.ts";
 
 /**
@@ -76,10 +75,6 @@ function jsonOrText(text: string): unknown {
     return text;
   }
 }
-
-/** The option of a parameter: `--max-size` for `maxSize`. A name that is not camel-case stays as it is. */
-export const optionOf = (name: string): string =>
-  `--${/^[a-z][a-zA-Z0-9]*$/.test(name) ? kebab(name) : name}`;
 
 /** Instances of an older version tell no schema: there, a parameter without default counts as required. */
 export function isRequired({ name, default: value }: ParamRow, schema: ParamsSchema): boolean {

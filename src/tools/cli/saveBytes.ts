@@ -116,7 +116,7 @@ async function saveFolder(cli: Saving, client: Client, manifest: Manifest, folde
     const signal = AbortSignal.any([cli.signal, stop.signal]);
     const save = async ({ name, saved }: (typeof files)[number]) => {
       if (signal.aborted) return;
-      const opened = () => openSavedFile(client, manifest, saved, signal);
+      const opened = () => openSavedFile(client, manifest, saved, { signal });
       await saveBytes(at, name, opened).catch((error: unknown) => stop.abort(error));
     };
     await pMap(files, save, { concurrency: filesAtOnce });

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { api, useDoing } from "../data/hooks.ts";
 import { announce } from "../parts/announce.tsx";
-import { fileNameOf } from "./result/fetchResult.ts";
+import { fileNameOf } from "./result/fetchChecked.ts";
 import { saveFile } from "./result/saveFile.ts";
 import { pathOf } from "./steer/steering.ts";
 

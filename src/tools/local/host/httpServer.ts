@@ -10,8 +10,8 @@ import type { AddressInfo, Socket } from "node:net";
 import { type Refusal, refusalOf, refusalOfKey } from "./httpGate.ts";
 import type { Listener } from "./timerTrigger.ts";
 
-/** Far below Azure's 210 MB; Leasefold accepts nothing larger. */
-const requestBytesMax = 1024 * 1024;
+/** Far below Azure's 210 MB; Leasefold accepts nothing larger than an upload. */
+const requestBytesMax = 8 * 1024 * 1024;
 
 /** The port to serve. If it is only a wish and in use, any free port is taken. */
 export interface HttpPort {

@@ -1,14 +1,16 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { RunView } from "../../../../engine/client/runView.ts";
-import { bytes as bytesText, percent } from "../../../../engine/model/figures.ts";
+import { bytes as bytesText, count, percent } from "../../../../engine/model/figures.ts";
+import type { SavedFile } from "../../../../engine/model/fileList.ts";
+import { fileListType } from "../../../../engine/model/json.ts";
 import type { Manifest } from "../../../../engine/model/run.ts";
 import { api, useDoing } from "../../data/hooks.ts";
 import { CopyButton } from "../../parts/copyButton.tsx";
-import { Notice, Panel, Scroll } from "../../parts/parts.tsx";
+import { Head, Notice, Panel, Scroll } from "../../parts/parts.tsx";
 import { MarkIcon } from "../../parts/stateMark.tsx";
 import { pathOf } from "../steer/steering.ts";
-import { type CheckedBytes, canHash, fetchResult } from "./fetchResult.ts";
+import { type CheckedBytes, canHash, fetchChecked } from "./fetchChecked.ts";
 import { PreviewView } from "./previewView.tsx";
 import { ResultFacts } from "./resultFacts.tsx";
 import { saveFile } from "./saveFile.ts";
@@ -25,7 +27,10 @@ export function ResultPanel(of: { readonly run: string; readonly result: Result 
   const [atBytes, setAtBytes] = useState(0);
   const { now } = reading;
   const read = () =>
-    reading.start((signal) => fetchResult(api, pathOf(run), result, { signal, onProgress: setAtBytes }));
+    reading.start((signal) => {
+      const path = `${pathOf(run)}/result?generation=${result.generation}`;
+      return fetchChecked(api, path, result, { signal, onProgress: setAtBytes });
+    });
   useEffect(() => {
     if (result.bytes <= shownBytesMax && canHash()) void read();
   }, []);
@@ -35,7 +40,9 @@ export function ResultPanel(of: { readonly run: string; readonly result: Result 
   };
   return (
     <Panel title="Result" aside={<span class="dim">generation {result.generation}</span>}>
-      {now.kind === "done" ? (
+      {now.kind === "done" && result.contentType === fileListType ? (
+        <SavedFiles run={run} list={now.value.bytes} />
+      ) : now.kind === "done" ? (
         <PreviewView bytes={now.value.bytes} contentType={now.value.contentType} label={`Result of ${run}`} />
       ) : null}
       {now.kind === "busy" ? (
@@ -58,6 +65,64 @@ export function ResultPanel(of: { readonly run: string; readonly result: Result 
       <ResultFacts result={result} hash={<Hash text={result.sha256} />} />
       <ManifestView run={run} generation={result.generation} />
     </Panel>
+  );
+}
+
+const filesShown = 100;
+
+/** The files that chunks saved, in the order of the result, each a download of its own. */
+function SavedFiles(of: { readonly run: string; readonly list: Uint8Array }): JSX.Element {
+  const loading = useDoing<void>();
+  const { now } = loading;
+  const { files } = useMemo(
+    () => JSON.parse(new TextDecoder().decode(of.list)) as { readonly files: readonly SavedFile[] },
+    [of.list],
+  );
+  const download = (file: SavedFile, shown: string) =>
+    loading.start(async (signal) => {
+      const sha256 = file.name.slice(0, file.name.indexOf("."));
+      const path = `${pathOf(of.run)}/files/${file.name}`;
+      const found = await fetchChecked(api, path, { bytes: file.bytes, sha256 }, { signal });
+      if (!found.equal) throw new Error(`${shown}: the hash differs, and nothing was saved`);
+      saveFile({ ...found, fileName: shown });
+    });
+  return (
+    <>
+      <Scroll label={`Files of ${of.run}`}>
+        <table class="list">
+          <Head columns={["File", "Size", ""]} isNumber={(at) => at === 1} />
+          <tbody>
+            {files.slice(0, filesShown).map((file, index) => {
+              const shown = `${String(index).padStart(8, "0")}${file.name.slice(file.name.indexOf("."))}`;
+              return (
+                <tr key={file.name}>
+                  <td>
+                    <code title={file.name}>{shown}</code>
+                  </td>
+                  <td class="number">{bytesText(file.bytes)}</td>
+                  <td>
+                    <button
+                      type="button"
+                      class="quiet"
+                      aria-label={`Download ${shown}`}
+                      onClick={() => void download(file, shown)}
+                    >
+                      Download
+                    </button>
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+      {files.length > filesShown ? (
+        <p class="dim">
+          and {count(files.length - filesShown)} more: <code>leasefold result {of.run} -o folder/</code>
+        </p>
+      ) : null}
+      {now.kind === "failed" ? <Notice tone="bad">{now.text}</Notice> : null}
+    </>
   );
 }
 

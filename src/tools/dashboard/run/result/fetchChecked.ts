@@ -1,20 +1,17 @@
-import type { RunView } from "../../../../engine/client/runView.ts";
 import type { Api } from "../../data/api.ts";
-
-type ResultFacts = NonNullable<RunView["result"]>;
 
 /** One answer carries at most this much; a larger result is read in parts. */
 const partBytes = 8 * 1024 * 1024;
 /** A result is hashed as a whole in memory, which a browser tab has only so much of. */
 const checkedBytesMax = 256 * 1024 * 1024;
 
-export type CheckedBytes = Awaited<ReturnType<typeof fetchResult>>;
+export type CheckedBytes = Awaited<ReturnType<typeof fetchChecked>>;
 
-/** Reads a result in parts of one ETag and compares its SHA-256 with the manifest's. Throws what `ask` throws. */
-export async function fetchResult(
+/** Reads a result or a file in parts of one ETag and compares its SHA-256 with what it must be. Throws what `ask` throws. */
+export async function fetchChecked(
   api: Pick<Api, "ask">,
   path: string,
-  { bytes: total, sha256, generation }: Pick<ResultFacts, "bytes" | "sha256" | "generation">,
+  { bytes: total, sha256 }: { readonly bytes: number; readonly sha256: string },
   options: { readonly signal: AbortSignal; readonly onProgress?: (bytes: number) => void },
 ) {
   if (!canHash()) throw new Error(noHashText);
@@ -32,7 +29,7 @@ export async function fetchResult(
           ...(etag === "" ? {} : { "if-range": etag }),
         }
       : {};
-    answer = await api.ask(`${path}/result?generation=${generation}`, { headers, signal: options.signal });
+    answer = await api.ask(path, { headers, signal: options.signal });
     etag = answer.headers.get("etag") ?? "";
     const part = new Uint8Array(await answer.arrayBuffer());
     if (ranged && answer.status !== 206) at = 0;
