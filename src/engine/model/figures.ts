@@ -81,7 +81,8 @@ interface Counted {
   readonly active: boolean;
   readonly phase?: string | undefined;
   readonly keep?: boolean;
-  readonly packs?: (Lost & { readonly done: number }) | undefined;
+  readonly packs?: Counts | undefined;
+  readonly chunks?: Counts | undefined;
 }
 
 interface Lost {
@@ -89,12 +90,30 @@ interface Lost {
   readonly givenUp?: number | undefined;
 }
 
+interface Counts extends Lost {
+  readonly total: number;
+  readonly done: number;
+  readonly gapped?: number | undefined;
+}
+
 /**
- * Packs that are progress: that have ended, or of a run that has ended or ends early, those whose work the result has. A
- * retry that waits keeps what is done, and computes again what failed before it.
+ * How far a run is, in packs, or in chunks where packs have gaps: of these only some chunks failed. `ended` is progress: what
+ * has ended, or of a run that has ended or ends early, that whose work the result has. A retry that waits keeps what is
+ * done, and computes again what failed before it. Undefined until planned.
  */
-export const endedPacks = ({ active, phase, keep, packs }: Counted): number =>
-  (packs?.done ?? 0) + (active && phase !== "waiting" && keep !== true ? (packs?.failed ?? 0) : 0);
+export function progressOf({ active, phase, keep, packs, chunks }: Counted) {
+  const byChunk = chunks !== undefined && (packs?.gapped ?? 0) > 0;
+  const counts = byChunk ? chunks : packs;
+  if (counts === undefined) return undefined;
+  const withFailed = active && phase !== "waiting" && keep !== true;
+  const { total, done, failed, givenUp = 0 } = counts;
+  const ended = done + (withFailed ? failed : 0);
+  return { unit: byChunk ? "chunk" : "pack", total, done, failed, givenUp, ended } as const;
+}
+
+/** Packs that are progress, as in `progressOf`; those with gaps are. */
+export const endedPacks = (view: Counted): number =>
+  (progressOf({ ...view, chunks: undefined })?.ended ?? 0) + (view.packs?.gapped ?? 0);
 
 /** The state of a run as text, such as `computing, paused`. Returns states of newer versions unchanged. */
 export const stateText = (run: {
@@ -112,16 +131,19 @@ export const stateText = (run: {
 export const lostOf = ({ failed, givenUp = 0 }: Lost): number => failed + givenUp;
 
 /** What these are called: a run that ends early gives packs up that need not have failed. */
-export function lostWord({ phase, keep, packs }: Counted): string {
-  if ((packs?.givenUp ?? 0) > 0) return packs?.failed === 0 ? "given up" : "missing";
+export function lostWord(view: Counted): string {
+  const { phase, keep } = view;
+  const { failed = 0, givenUp = 0 } = progressOf(view) ?? {};
+  if (givenUp > 0) return failed === 0 ? "given up" : "missing";
   return phase === "complete" || keep === true ? "missing" : "failed";
 }
 
-/** `3 failed`, `332 given up`, or `335 missing (332 given up)`. */
-export function lostText(view: Counted, lost: Lost): string {
-  const { failed, givenUp = 0 } = lost;
+/** `3 failed`, `332 given up`, `335 missing (332 given up)`, or of packs `2 with gaps, 3 failed`. */
+export function lostText(view: Counted, lost: Lost & { readonly gapped?: number | undefined }): string {
+  const { failed, givenUp = 0, gapped = 0 } = lost;
   const more = failed === 0 || givenUp === 0 ? "" : ` (${count(givenUp)} given up)`;
-  return `${count(lostOf(lost))} ${lostWord(view)}${more}`;
+  const gaps = gapped === 0 ? "" : `${count(gapped)} with gaps, `;
+  return `${gaps}${count(lostOf(lost))} ${lostWord(view)}${more}`;
 }
 
 /** `998 packs reused from nightly-1`: partials of earlier runs, or of itself before a retry, that a run folds. */

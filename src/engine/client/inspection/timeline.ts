@@ -49,8 +49,10 @@ export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, reco
   };
 }
 
-const endedOf = ({ phase, keep, packsDone: done, packsFailed: failed }: State): number =>
-  endedPacks({ active: !isFinal(phase), ...defined({ keep }), packs: { done, failed } });
+function endedOf({ phase, keep, packsDone: done, packsFailed, packsGapped: gapped }: State): number {
+  const packs = { total: 0, done, gapped, failed: packsFailed - gapped };
+  return endedPacks({ active: !isFinal(phase), ...defined({ keep }), packs });
+}
 
 function termsOf({ terms, finishedMs }: State, record: LeaderView) {
   const remembered = "terms" in record ? record.terms : [];

@@ -19,9 +19,9 @@ import {
   count,
   countOf,
   duration,
-  endedPacks,
   oneLine,
   percent,
+  progressOf,
   stateText,
   styleOfWord,
   wrap,
@@ -62,10 +62,11 @@ function rowOfRun(run: ListedRun, wide: boolean): Row {
     return [run.run, state, "", "", "", ...(wide ? [""] : []), oneLine(run.error.message)];
   }
   const { packs } = run;
+  const told = progressOf(run);
   return [
     run.run,
     { text: stateText(run), style },
-    packs === undefined ? "" : percent(endedPacks(run), packs.total),
+    told === undefined ? "" : percent(told.ended, told.total),
     packs === undefined ? "" : count(packs.total),
     duration(run.elapsedS),
     ...(wide ? [run.code === undefined ? "" : shownIdentity(run.code)] : []),

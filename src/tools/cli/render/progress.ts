@@ -5,11 +5,11 @@ import {
   clip,
   count,
   duration,
-  endedPacks,
   lostOf,
   lostWord,
   percent,
   perSecond,
+  progressOf,
   type Screen,
   stateText,
 } from "./text.ts";
@@ -20,12 +20,11 @@ export function bar(share: number, width: number): string {
   return "█".repeat(full) + "░".repeat(width - full);
 }
 
-export const shareOf = (view: Pick<RunView, "active" | "keep" | "phase" | "packs">): number =>
-  view.packs === undefined
-    ? Number(view.phase === "complete")
-    : view.packs.total === 0
-      ? 1
-      : endedPacks(view) / view.packs.total;
+export function shareOf(view: Pick<RunView, "active" | "keep" | "phase" | "packs" | "chunks">): number {
+  const told = progressOf(view);
+  if (told === undefined) return Number(view.phase === "complete");
+  return told.total === 0 ? 1 : told.ended / told.total;
+}
 
 const gap = "  ";
 const barWidth = 20;
@@ -33,13 +32,13 @@ const barWidthMin = 5;
 
 /** State of a run on one line: `computing  ████░░░░  42 %  84/200 packs  12.3/s  9 s left`. The bar shrinks first. */
 export function progressLine(view: RunView, columns: number): string {
-  const { packs } = view;
-  if (packs === undefined)
+  const told = progressOf(view);
+  if (told === undefined)
     return clip([stateText(view), duration(view.elapsedS), ...termOf(view)].join(gap), columns);
   const facts = [
-    percent(endedPacks(view), packs.total),
-    `${count(packs.done)}/${count(packs.total)} packs`,
-    ...(lostOf(packs) > 0 ? [`${count(lostOf(packs))} ${lostWord(view)}`] : []),
+    percent(told.ended, told.total),
+    `${count(told.done)}/${count(told.total)} ${told.unit}s`,
+    ...(lostOf(told) > 0 ? [`${count(lostOf(told))} ${lostWord(view)}`] : []),
     ...(view.rate === undefined ? [] : [perSecond(view.rate.packsPerS)]),
     ...(view.timeLeft === undefined ? [] : [`${duration(view.timeLeft.expectedS)} left`]),
     ...termOf(view),

@@ -14,13 +14,13 @@ import {
   deadlineEnd,
   dollars,
   duration,
-  endedPacks,
   lostText,
   olderText,
   oneLine,
   paint,
   percent,
   perSecond,
+  progressOf,
   reusedText,
   type Screen,
   stateText,
@@ -105,8 +105,9 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   if (view.code !== undefined) add("code", shownIdentity(view.code));
   if (view.otherCode !== undefined) add("waiting", refusedText(view.otherCode));
   if (view.word === "not-accepted") add("note", "its submit broke off; submit it again with the same id");
-  if (packs !== undefined) {
-    const share = percent(endedPacks(view), packs.total);
+  const told = progressOf(view);
+  if (packs !== undefined && told !== undefined) {
+    const share = percent(told.ended, told.total);
     // The figure says more than the bar, so it is never cut.
     add("progress", `${bar(shareOf(view), Math.min(30, width - share.length - 1))} ${share}`);
     add("packs", `${countsOf(view, packs)}, ${count(packs.sent)} sent, ${count(packs.again)} resent`);

@@ -6,12 +6,12 @@ import {
   count,
   dollars,
   duration,
-  endedPacks,
   lostOf,
   lostWord,
   paint,
   percent,
   perSecond,
+  progressOf,
   type Screen,
   type Style,
   stateText,
@@ -94,10 +94,10 @@ export function renderRun(
 }
 
 function progressParts(view: RunView): readonly Part[] {
-  const { packs } = view;
-  if (packs === undefined) return [view.active ? "no plan yet" : stateText(view)];
-  const lost = lostOf(packs) > 0 ? `  ${count(lostOf(packs))} ${lostWord(view)}` : "";
-  const text = `  ${percent(endedPacks(view), packs.total)}  ${count(packs.done)}/${count(packs.total)} packs`;
+  const told = progressOf(view);
+  if (told === undefined) return [view.active ? "no plan yet" : stateText(view)];
+  const lost = lostOf(told) > 0 ? `  ${count(lostOf(told))} ${lostWord(view)}` : "";
+  const text = `  ${percent(told.ended, told.total)}  ${count(told.done)}/${count(told.total)} ${told.unit}s`;
   return [[bar(shareOf(view), barWidth), "green"], text, [lost, "red"]];
 }
 

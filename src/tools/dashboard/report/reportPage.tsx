@@ -4,11 +4,11 @@ import type { ReportFacts } from "../../../engine/client/reportFacts.ts";
 import {
   count,
   countOf,
-  endedPacks,
   lostOf,
   lostWord,
   olderText,
   percent,
+  progressOf,
   sentence,
   timeText,
 } from "../../../engine/model/figures.ts";
@@ -65,6 +65,7 @@ export function renderReport(
 
 function Report(facts: ReportFacts): JSX.Element {
   const { view, map, durations, timeline, failures, manifest } = facts;
+  const told = progressOf(view);
   const chart = chartOf(view, timeline, Date.parse(timeline.nowAt));
   const ended = view.finishedAt === undefined ? "has not ended" : `ended ${timeText(view.finishedAt)}`;
   return (
@@ -78,9 +79,9 @@ function Report(facts: ReportFacts): JSX.Element {
         <p class="dim">
           {`submitted ${timeText(view.submittedAt)}, ${ended}${view.generation > 1 ? `, generation ${view.generation}` : ""}`}
         </p>
-        {view.packs === undefined ? null : (
+        {told === undefined ? null : (
           <p>
-            <b>{percent(endedPacks(view), view.packs.total)}</b> of the packs have ended
+            <b>{percent(told.ended, told.total)}</b> of the {told.unit}s have ended
           </p>
         )}
         <Figures figures={figuresOf(view, 0)} />
@@ -162,8 +163,9 @@ function Notes({ view, manifest }: ReportFacts): JSX.Element {
 }
 
 function withoutRecord(view: ReportFacts["view"]): string {
-  const lost = view.packs === undefined ? 0 : lostOf(view.packs);
-  const packs = countOf(lost, "pack");
+  const { unit = "pack", ...told } = progressOf(view) ?? { failed: 0 };
+  const lost = lostOf(told);
+  const packs = countOf(lost, unit);
   if (lost === 0) return "Nothing failed.";
   if (lostWord(view) === "failed") return `${packs} failed; no record says why.`;
   const [verb, them] = lost === 1 ? ["is", "it"] : ["are", "them"];

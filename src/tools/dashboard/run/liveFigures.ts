@@ -19,13 +19,13 @@ export function figuresOf(view: RunView, sinceMs: number): readonly Figure[] {
       name: "packs",
       value: `${count(packs.done)} / ${count(packs.total)}`,
       note: [
-        lostOf(packs) > 0 ? lostText(view, packs) : "",
+        lostOf(packs) + (packs.gapped ?? 0) > 0 ? lostText(view, packs) : "",
         packs.again > 0 ? `${count(packs.again)} resent` : "",
       ]
         .filter((text) => text !== "")
         .join(", "),
     },
-    chunks && { name: "chunks", value: count(chunks.done), note: `of ${count(chunks.total)}` },
+    chunks && { name: "chunks", value: count(chunks.done), note: chunksNote(view) },
     rate && { name: "rate", value: perSecond(rate.packsPerS), note: `${perSecond(rate.chunksPerS)} chunks` },
     { name: active ? "elapsed" : "took", value: duration(view.elapsedS + sinceS) },
     timeLeft && {
@@ -37,6 +37,16 @@ export function figuresOf(view: RunView, sinceMs: number): readonly Figure[] {
     last && { name: active ? "led by" : "last led by", value: last.holder, note: `term ${last.term}` },
   ];
   return figures.filter((one) => one !== undefined);
+}
+
+/** Packs tell what is lost, but for chunks of packs with gaps. */
+function chunksNote({ packs, chunks, ...view }: RunView): string {
+  const total = count(chunks?.total ?? 0);
+  const lost =
+    packs?.gapped === undefined || chunks === undefined
+      ? ""
+      : `, ${lostText({ packs, chunks, ...view }, chunks)}`;
+  return `of ${total}${lost}`;
 }
 
 /** The last answer is so old that a reader must know: some polls went unanswered. */

@@ -1,21 +1,21 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../../engine/client/runView.ts";
-import { endedPacks, percent, reusedText, sentence } from "../../../engine/model/figures.ts";
+import { percent, progressOf, reusedText, sentence } from "../../../engine/model/figures.ts";
 import { Bar, Notice } from "../parts/parts.tsx";
 import { tryingText } from "./failures/failureGroups.ts";
 import type { Figure } from "./liveFigures.ts";
 
 /** How much of a run is done, as a bar. */
 export function ProgressBar({ view }: { readonly view: RunView }): JSX.Element | null {
-  const { packs } = view;
-  if (packs === undefined) return null;
-  const share = (part: number) => (packs.total === 0 ? 0 : part / packs.total);
-  const text = percent(endedPacks(view), packs.total);
+  const told = progressOf(view);
+  if (told === undefined) return null;
+  const share = (part: number) => (told.total === 0 ? 0 : part / told.total);
+  const text = percent(told.ended, told.total);
   return (
     <div class="progress">
       <Bar
-        done={packs.total === 0 ? 1 : share(packs.done)}
-        failed={share(endedPacks(view) - packs.done)}
+        done={told.total === 0 ? 1 : share(told.done)}
+        failed={share(told.ended - told.done)}
         label="Progress"
         text={text}
       />

@@ -4,11 +4,11 @@ import {
   count,
   dollars,
   duration,
-  endedPacks,
   lostOf,
   lostWord,
   percent,
   perSecond,
+  progressOf,
 } from "../../../engine/model/figures.ts";
 import { isRecord, valueText } from "../../../engine/model/json.ts";
 import { stateOf } from "../parts/runState.ts";
@@ -31,23 +31,20 @@ export function rowOf(run: ListedRun, nowMs: number) {
   // An ended run is told by a summary, and an unreadable one by its error alone.
   const view: Partial<Pick<RunView, Told>> = run;
   const { rate, timeLeft, submittedAt, elapsedS, error } = view;
-  const packs = "packs" in run ? run.packs : undefined;
-  const ended = endedPacks(run);
-  const total = packs?.total ?? 0;
+  const told = progressOf(run);
+  const { total = 0, done = 0, ended = 0 } = told ?? {};
   const age = submittedAt === undefined ? undefined : Math.max(0, (nowMs - Date.parse(submittedAt)) / 1_000);
   return {
     id: run.run,
     state: stateOf(run),
     // A run of no chunks has done all of them.
-    done: total === 0 ? Number(packs !== undefined || run.word === "complete") : (packs?.done ?? 0) / total,
-    failed: total === 0 ? 0 : (ended - (packs?.done ?? 0)) / total,
+    done: total === 0 ? Number(told !== undefined || run.word === "complete") : done / total,
+    failed: total === 0 ? 0 : (ended - done) / total,
     stopped: run.word === "failed" || run.word === "cancelled",
     ...(view.calculation === undefined
       ? {}
       : { calculation: [view.calculation, paramsText(view.params)].join(" ").trim() }),
-    ...(packs === undefined
-      ? {}
-      : { progress: percent(ended, total), packs: packsText(packs, lostWord(run)) }),
+    ...(told === undefined ? {} : { progress: percent(ended, total), packs: doneText(told, lostWord(run)) }),
     ...(rate === undefined ? {} : { rate: `${perSecond(rate.packsPerS)}` }),
     ...(timeLeft === undefined ? {} : { remaining: duration(timeLeft.expectedS) }),
     ...(view.dollars === undefined ? {} : { cost: dollars(view.dollars) }),
@@ -63,9 +60,10 @@ const paramsText = (params: unknown): string =>
     .map(([name, value]) => `${name}=${valueText(value)}`)
     .join(" ");
 
-function packsText(packs: NonNullable<RunView["chunks"]>, word: string): string {
-  const lost = lostOf(packs);
-  return `${count(packs.done)} / ${count(packs.total)}${lost > 0 ? `, ${count(lost)} ${word}` : ""}`;
+function doneText(told: NonNullable<ReturnType<typeof progressOf>>, word: string): string {
+  const lost = lostOf(told);
+  const unit = told.unit === "chunk" ? " chunks" : "";
+  return `${count(told.done)} / ${count(told.total)}${unit}${lost > 0 ? `, ${count(lost)} ${word}` : ""}`;
 }
 
 /** `just now`, `42 s ago`, `3 min ago`, `5 h ago`, `2 d ago`: one unit is enough for an age. */

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Failures } from "../../../../engine/client/failures.ts";
 import type { Logs } from "../../../../engine/client/logs.ts";
 import type { RunView } from "../../../../engine/client/runView.ts";
-import { count, countOf, lostOf } from "../../../../engine/model/figures.ts";
+import { count, countOf, lostOf, progressOf } from "../../../../engine/model/figures.ts";
 import { usePoll } from "../../data/hooks.ts";
 import { Panel } from "../../parts/parts.tsx";
 import { Stale } from "../../parts/stale.tsx";
@@ -18,10 +18,9 @@ export function FailuresPanel(of: {
   readonly onRetried: (text: string) => void;
 }): JSX.Element | null {
   const { view } = of;
+  const told = progressOf(view);
   const failed =
-    (view.packs !== undefined && lostOf(view.packs) > 0) ||
-    view.phase === "failed" ||
-    view.trying !== undefined;
+    (told !== undefined && lostOf(told) > 0) || view.phase === "failed" || view.trying !== undefined;
   if (!failed) return null;
   return <Shown {...of} />;
 }
