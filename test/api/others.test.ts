@@ -123,7 +123,7 @@ describe("the other routes", () => {
 
   it("refuse a query parameter that the route does not have, with those that it has", async () => {
     const { client } = await clientWorld();
-    const params = { id: "r1", name: "packs" };
+    const params = { id: "r1", name: "packs", prefix: "p", path: "f" };
     const ask = (name: string, query: string) => call(client, name, apiRequest(`x?${query}`, { params }));
     expect(await ask("POST runs/{id}/verify", "samples=5")).toMatchObject({
       status: 400,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { command } from "../../src/engine/client/commands/command.ts";
+import type { RunView } from "../../src/engine/client/runView.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { totalCalls } from "../../src/engine/model/calls.ts";
 import type { State } from "../../src/engine/model/state.ts";
@@ -64,6 +65,29 @@ describe("a poll of an open run", () => {
     await command(client, "r1", { kind: "pause" });
     const answered = await ask("GET runs/{id}", etag);
     expect([answered.status, answered.jsonBody]).toEqual([200, expect.objectContaining({ paused: true })]);
+  });
+
+  it("that waits is answered when the run enters another phase, or when the time is over", async () => {
+    const { putState, run, world, client } = await openRun({ phase: "planning" });
+    const wait = (s: number) => {
+      const request = apiRequest(`runs/r1?wait=${s}`, { params });
+      return call(client, "GET runs/{id}", request).then(({ jsonBody }) => ({
+        ...(jsonBody as RunView),
+        atMs: world.nowMs(),
+      }));
+    };
+    const startMs = world.nowMs();
+    const [changed, over] = [wait(60), wait(2)];
+    await world.advance(5_000);
+    await putState(run, { phase: "computing", layout });
+    await world.advance(5_000);
+    expect(await over).toMatchObject({ phase: "planning", atMs: startMs + 2_000 });
+    expect(await changed).toMatchObject({ phase: "computing", atMs: startMs + 6_000 });
+    await putState(run, { phase: "failed", error: { code: "x", message: "y" } });
+    const ended = await wait(60);
+    expect(ended).toMatchObject({ phase: "failed", atMs: startMs + 10_000 });
+    const refused = await call(client, "GET runs/{id}", apiRequest("runs/r1?wait=201", { params }));
+    expect(refused).toMatchObject({ status: 400, jsonBody: { code: "bad-query" } });
   });
 
   it("gets the map that was made for the same state", async () => {

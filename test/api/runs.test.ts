@@ -105,6 +105,29 @@ describe("POST runs/{id}/retry and DELETE runs/{id}", () => {
     expect(shown.jsonBody).toMatchObject({ active: true, generation: 2, command: { answer: "pending" } });
   });
 
+  it("begin a generation once, if the retry says which, whatever came of it", async () => {
+    const { client, storage, putState } = await clientWorld();
+    const { jsonBody } = await call(client, "POST runs", submit);
+    const run = jsonBody as { run: string; uid: string };
+    const retry = (generation: number) =>
+      call(
+        client,
+        "POST runs/{id}/retry",
+        apiRequest("runs/r1/retry", { ...of("r1"), body: { generation } }),
+      );
+    await putState(run, { phase: "failed" });
+    storage.operator.deleteBlob(names.active, "r1");
+    expect(await retry(3)).toMatchObject({ status: 409, jsonBody: { code: "wrong-generation" } });
+    expect(await retry(2)).toMatchObject({ status: 202, jsonBody: { generation: 2, changed: true } });
+    await putState(run, { phase: "computing", generation: 2 });
+    expect(await retry(2)).toMatchObject({ status: 202, jsonBody: { generation: 2, changed: false } });
+    await putState(run, { phase: "failed", generation: 2 });
+    storage.operator.deleteBlob(names.active, "r1");
+    expect(await retry(2)).toMatchObject({ status: 202, jsonBody: { generation: 2, changed: false } });
+    expect(storage.operator.blobNames(names.active)).toEqual([]);
+    expect(await retry(3)).toMatchObject({ status: 202, jsonBody: { generation: 3, changed: true } });
+  });
+
   it("refuse a retry whose body has no content type with 415, as its choice would be ignored", async () => {
     const { client, storage, putState } = await clientWorld();
     const { jsonBody } = await call(client, "POST runs", submit);

@@ -22,6 +22,24 @@ describe("POST runs", () => {
     expect(again.logged).toEqual([]);
   });
 
+  it("tells the phase of a run that was there, and how one that failed is retried", async () => {
+    const { client, putState } = await clientWorld();
+    const { jsonBody } = await call(client, "POST runs", submit);
+    const run = jsonBody as { run: string; uid: string };
+    expect(run).not.toHaveProperty("phase");
+    const again = async () => (await call(client, "POST runs", submit)).jsonBody;
+    expect(await again()).toMatchObject({ created: false, phase: "waiting" });
+    await putState(run, { phase: "complete" });
+    expect(await again()).toMatchObject({ created: false, phase: "complete" });
+    expect(await again()).not.toHaveProperty("retry");
+    await putState(run, { phase: "failed" });
+    expect(await again()).toMatchObject({
+      created: false,
+      phase: "failed",
+      retry: "POST /api/runs/r1/retry",
+    });
+  });
+
   it.each(["key-1", '"key-1"'])("takes the id from the header Idempotency-Key: %s", async (key) => {
     const { client } = await clientWorld();
     const request = apiRequest("runs", {

@@ -95,7 +95,7 @@ describe("submitting a run", () => {
     const { client } = await clientWorld();
     const first = await submit(client, { ...request, params: { to: 100, label: "x" } });
     const again = await submit(client, { ...request, params: { label: "x", to: 100, exact: false }, cap: 3 });
-    expect(again).toEqual({ ...first, created: false });
+    expect(again).toEqual({ ...first, created: false, phase: "waiting" });
   });
 
   it("says which cap holds: the given one, of an existing run that of its last change, of an ended run none", async () => {
@@ -254,7 +254,10 @@ describe("submitting a run", () => {
     const first = await submit(client, request);
     await putState(first, { phase: "complete" });
     storage.operator.deleteBlob(names.active, "r1");
-    expect(await submit(client, request)).toEqual({ ...first, created: false, cap: undefined });
+    expect(await submit(client, request)).toEqual({
+      ...first,
+      ...{ created: false, phase: "complete", cap: undefined },
+    });
     expect(await readMarker(client, "r1")).toBeUndefined();
     expect(await wakes()).toBe(2);
   });

@@ -54,15 +54,16 @@ export const answerBytesMax = 64 * 1024 * 1024;
 export const partBytesMax = 8 * 1024 * 1024;
 
 /**
- * Decodes the body; throws `InputError` naming the field, unknown fields included. Accepts only `application/json`: a page
- * of another origin can send some other types without a preflight request.
+ * Decodes the body, of which none is `{}`; throws `InputError` naming the field, unknown fields included. Accepts only
+ * `application/json`: a page of another origin can send some other types without a preflight request.
  */
 export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Promise<T> {
   const bytes = await readBytes(request, "application/json", { bodyBytesMax });
-  let value: unknown;
+  const isEmpty = bytes.byteLength === 0;
+  let value: unknown = {};
   try {
     // Other bytes are refused and not replaced: a filter for a name with such a letter would find nothing.
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    if (!isEmpty) value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     throw new InputError("invalid", "not-json", "the body is not JSON in UTF-8");
   }
@@ -85,14 +86,16 @@ export async function readBytes(
   type: "application/json" | "application/octet-stream",
   limit: Readonly<Record<string, number>>,
 ): Promise<Buffer> {
-  const [given = ""] = (request.headers.get("content-type") ?? "").split(";");
-  if (given.trim().toLowerCase() !== type) throw invalid("Content-Type", `must be ${type}`, "not-json-type");
   const [[name = "", bytesMax = 0] = []] = Object.entries(limit);
   const tooLarge = () =>
     new InputError("invalid", "body-too-large", `the body has more than ${bytesMax} bytes (${name})`);
   if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
   const bytes = Buffer.from(await request.arrayBuffer());
   if (bytes.byteLength > bytesMax) throw tooLarge();
+  const given = request.headers.get("content-type");
+  const isNone = given === null && bytes.byteLength === 0;
+  if (!isNone && given?.split(";")[0]?.trim().toLowerCase() !== type)
+    throw invalid("Content-Type", `must be ${type}`, "not-json-type");
   return bytes;
 }
 

@@ -25,10 +25,28 @@ import {
 import { report } from "./report.ts";
 import { newestHeaders } from "./result.ts";
 
-/** The view of a run. Between two answers with one ETag only time has passed, which a page counts itself. */
+/** Azure's front end ends a request after 230 s. */
+const waitSMax = 200;
+const waitPollMs = 1_000;
+
+/**
+ * The view of a run. Between two answers with one ETag only time has passed, which a page counts itself. With `?wait=` the
+ * answer comes when the run enters another phase, at once if it has ended, or after so many seconds.
+ */
 export const getRun: ApiHandler = async (request, client) => {
-  const { view, version } = await readStatus(client, routeParam(request, "id"));
-  return polled(request, weakTag(version), () => view);
+  const { clock } = client;
+  const id = routeParam(request, "id");
+  const untilMs = clock.monotonicMs() + (queryWhole(request, "wait", waitSMax, 0) ?? 0) * 1_000;
+  let shown = await readStatus(client, id);
+  const { phase } = shown.view;
+  for (;;) {
+    const leftMs = untilMs - clock.monotonicMs();
+    const { view, version } = shown;
+    if (!view.active || view.phase !== phase || leftMs <= 0)
+      return polled(request, weakTag(version), () => view);
+    await clock.sleep(Math.min(waitPollMs, leftMs));
+    shown = await readStatus(client, id);
+  }
 };
 
 /** Maps kept: a page polls one run, and few pages are open at once. */
@@ -125,12 +143,9 @@ export function getInstance({ lastTickAgeMs, readOnly, ...facts }: InstanceFacts
   return fresh({ version, commit, instance, readOnly: readOnly(), lastTickAgeS });
 }
 
-/** Azure's front end ends a request after 230 s; packs without an answer by then are reported as such. */
-const waitSMax = 200;
-
 /**
  * Recomputes a sample of a finished run's packs (`?sample=1%25` or `?sample=20`) and answers how they compare; `allEqual`
- * sums it up. Larger samples are for the CLI, which can wait longer.
+ * sums it up, and packs without an answer in time are reported as such. Larger samples are for the CLI, which can wait longer.
  */
 export const verifyRun: ApiHandler = async (request, client) => {
   const sample = request.query.get("sample");

@@ -51,7 +51,7 @@ const getPage: LocalHandler = { give: (request, log) => givePage(request, log) }
 export const routes: readonly Route[] = [
   { method: "POST", route: "runs", handler: submitRun },
   { method: "GET", route: "runs", query: ["limit", "cursor", "phase", "calculation"], handler: listRuns },
-  { method: "GET", route: "runs/{id}", handler: inspect.getRun },
+  { method: "GET", route: "runs/{id}", query: ["wait"], handler: inspect.getRun },
   { method: "PATCH", route: "runs/{id}", handler: changeRun },
   { method: "DELETE", route: "runs/{id}", handler: deleteRun },
   { method: "POST", route: "runs/{id}/retry", handler: retryRun },

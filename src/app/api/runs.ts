@@ -6,14 +6,19 @@ import { InputError } from "../../engine/model/errors.ts";
 import { logEvents } from "../../engine/model/log.ts";
 import { type ApiHandler, type ApiRequest, fresh, readBody, routeParam } from "./apiRequest.ts";
 
-/** 202 with `Location`. The same request with the same id, or `Idempotency-Key`, is the same run. */
+/**
+ * 202 with `Location`. The same request with the same id, or `Idempotency-Key`, is the same run. Of one that has ended without
+ * a result the answer says how it is retried.
+ */
 export const submitRun: ApiHandler = async (request, _client, { submit, log }) => {
   const body = await readBody(request, requestSchema);
   const submitted = await submit({ ...body, id: idOf(request, body.id) });
   const { run, uid, created } = submitted;
   if (created) log(logEvents.runSubmitted({ run, uid }));
   const { pathname } = new URL(request.url);
-  return fresh(submitted, 202, { location: `${pathname.replace(/\/$/, "")}/${run}` });
+  const location = `${pathname.replace(/\/$/, "")}/${run}`;
+  const ended = submitted.phase === "failed" || submitted.phase === "cancelled";
+  return fresh({ ...submitted, ...(ended && { retry: `POST ${location}/retry` }) }, 202, { location });
 };
 
 const changeSchema = z.strictObject({
@@ -30,18 +35,19 @@ const commanded: (...given: Parameters<typeof command>) => ReturnType<ApiHandler
 export const changeRun: ApiHandler = async (request, client) =>
   commanded(client, routeParam(request, "id"), changeOf(await readBody(request, changeSchema)));
 
-const retrySchema = z.strictObject({ redo: z.enum(redos).optional() });
+const retrySchema = z.strictObject({
+  redo: z.enum(redos).optional(),
+  /** The generation that the retry begins: 2 for the first one. */
+  generation: z.int().min(2).optional(),
+});
 
 /**
  * Computes what an ended run lacks and folds it into a result of the next generation. 409 `other-code` if this instance's
  * code differs from the run's, unless the body decides: `{"redo": "recompute"}` or `"mix"`. `"changed-inputs"` reads the inputs anew.
  */
 export const retryRun: ApiHandler = async (request, client) => {
-  const typed = request.headers.get("content-type") !== null;
-  // A body without a type is refused and not ignored.
-  const hasBody = typed || (await request.arrayBuffer()).byteLength > 0;
-  const { redo } = hasBody ? await readBody(request, retrySchema) : {};
-  return commanded(client, routeParam(request, "id"), { kind: "retry", redo });
+  const asked = await readBody(request, retrySchema);
+  return commanded(client, routeParam(request, "id"), { kind: "retry", ...asked });
 };
 
 /** The run is deleted when `GET runs/{id}` answers 404. */

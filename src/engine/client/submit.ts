@@ -6,7 +6,7 @@ import { encodeMarker, type Marker } from "../model/marker.ts";
 import { encodeWake } from "../model/message.ts";
 import type { Spec } from "../model/run.ts";
 import { specBlob } from "../model/runBlobs.ts";
-import { isFinal, type State } from "../model/state.ts";
+import { isFinal, phases, type State } from "../model/state.ts";
 import { documentHash } from "../model/storedSpec.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { markerBy } from "./commands/decideCommand.ts";
@@ -28,6 +28,8 @@ export const submittedSchema = z.object({
   uid: z.string(),
   /** False if a run of this id and with the same request existed. */
   created: z.boolean(),
+  /** Of a run that existed. One that failed or was cancelled is not begun again: that is a retry. */
+  phase: z.enum(["waiting", ...phases]).optional(),
   /** False if the wake queue could not be reached: the run then starts with the next timer tick. */
   woken: z.boolean(),
   /** Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended. */
@@ -65,7 +67,8 @@ export async function submit(client: Client, request: RunRequest): Promise<Submi
       const packLimitMs =
         askedMs === undefined || toldMs === undefined ? undefined : Math.min(askedMs, toldMs);
       const reuses = tried.reuse?.from?.run;
-      const holding = defined({ cap: tried.cap, packLimitMs, reuses });
+      const { phase } = tried;
+      const holding = defined({ phase, cap: tried.cap, packLimitMs, reuses });
       return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, ...holding };
     }
     if (tried.kind === "taken") {
@@ -101,6 +104,7 @@ type Tried =
       readonly kind: "accepted";
       readonly uid: string;
       readonly final: boolean;
+      readonly phase: Submitted["phase"];
       readonly cap?: number | undefined;
       /** What the run may reuse, which is that of its first submit. */
       readonly reuse: Spec["reuse"];
@@ -124,6 +128,7 @@ async function trySubmit(
   let { sha256 } = created;
   let { reuse } = request;
   let state: State | undefined;
+  let phase: Submitted["phase"];
   if (created.kind === "existed") {
     const found = await readSpec(client, run);
     if (found === undefined) return { kind: "deleting" };
@@ -139,6 +144,7 @@ async function trySubmit(
     // One that does not decode counts as none: a marker is harmless, and the leader reports the error.
     const read = () => readState(client, run, owner);
     state = ours ? undefined : (await unlessUnreadable(read, { newer: true }))?.value;
+    phase = ours ? undefined : (state?.phase ?? "waiting");
   }
   const final = state !== undefined && isFinal(state.phase);
   // A finished run needs no marker, but it must not be in deletion.
@@ -150,7 +156,7 @@ async function trySubmit(
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
   // last, so it can no longer reach a spec that still exists after the marker.
   const now = (await readSpec(client, run))?.value.uid;
-  return now === owner ? { kind: "accepted", uid: owner, final, cap, reuse } : { kind: "deleting" };
+  return now === owner ? { kind: "accepted", uid: owner, final, phase, cap, reuse } : { kind: "deleting" };
 }
 
 async function createSpec(client: Client, request: Request, { run, uid }: RunKey) {

@@ -49,9 +49,11 @@ export const totalCalls = (counts: CallCounts): number =>
 /** Calls that cost something: deletes of blobs are free. */
 export const billedCalls = (counts: CallCounts): number => totalCalls(counts) - counts.delete;
 
-/** List price of these calls in US dollars. */
-export const dollarsOf = (counts: CallCounts): number =>
-  billingClasses.reduce((sum, one) => sum + (counts[one] * dollarsPer10k[one]) / 10_000, 0);
+/** List price of these calls in US dollars, to four significant digits. */
+export function dollarsOf(counts: CallCounts): number {
+  const dollars = billingClasses.reduce((sum, one) => sum + (counts[one] * dollarsPer10k[one]) / 10_000, 0);
+  return Number(dollars.toPrecision(4));
+}
 
 /** Compact text of the counts, in the order of `billingClasses`: `1.0.2.1.0.0`. */
 export const encodeCalls = (counts: CallCounts): string => billingClasses.map((one) => counts[one]).join(".");

@@ -10,7 +10,7 @@ import { layoutSchema, rangeSchema } from "./run.ts";
  * one before. Each new term takes over the state and continues from it.
  */
 
-const phases = ["planning", "computing", "finishing", "complete", "failed", "cancelled"] as const;
+export const phases = ["planning", "computing", "finishing", "complete", "failed", "cancelled"] as const;
 export type Phase = (typeof phases)[number];
 
 /** The legal moves within a generation; a phase without moves is final. */

@@ -26,6 +26,8 @@ type Redo = (typeof redos)[number];
 interface Retry {
   readonly kind: "retry";
   readonly redo?: Redo | undefined;
+  /** The generation that it begins. One that began before is not begun again, so that a lost reply starts no second one. */
+  readonly generation?: number | undefined;
   /** Identity of the instances' code, if the caller knows it better than this process. */
   readonly code?: string | undefined;
 }
@@ -54,7 +56,7 @@ type Decision =
 
 /**
  * Pure: the marker that a command writes. Throws `InputError`: `unknown-run`, and `conflict` with `too-late`,
- * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry`, `still-working` or `other-code`.
+ * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry`, `still-working`, `wrong-generation` or `other-code`.
  */
 export function decideCommand(id: string, change: Change, facts: CommandFacts): Decision {
   const { uid, hasSpec, marker, markerEtag } = facts;
@@ -75,7 +77,7 @@ function decideDeletion({ uid, marker, state }: CommandFacts): Decision {
   return { kind: "write", marker: { ...from, want: "delete", command: from.command + 1 } };
 }
 
-/** A retry writes a marker of the next generation. Repeating it changes nothing. */
+/** A retry writes a marker of the next generation. Repeating it changes nothing while that one works, or if it is named. */
 function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
   const { uid, marker, state, manifest } = facts;
   if (marker !== undefined && state !== undefined && marker.generation > state.generation) {
@@ -84,6 +86,14 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
     if (change.redo !== undefined && asked !== change.redo) throw stillWorking(id, "being retried");
     return { kind: "unchanged", marker };
   }
+  const now = state?.generation ?? 1;
+  if (change.generation !== undefined && change.generation > now + 1)
+    throw conflict(
+      "wrong-generation",
+      `run ${id} is at generation ${now}; a retry begins generation ${now + 1}`,
+    );
+  if (change.generation !== undefined && change.generation <= now)
+    return { kind: "unchanged", marker: marker ?? markerBy(uid, state) };
   if (state === undefined || !isFinal(state.phase))
     throw marker === undefined ? notAccepted(id) : stillWorking(id, state?.phase ?? "waiting");
   const plansAnew = change.redo === "recompute" || change.redo === "changed-inputs";

@@ -87,7 +87,7 @@ export function addSubmit(program: Command, session: Session): void {
       await noteWhatHolds(session, request, submitted);
       const { run, created } = submitted;
       if (options.wait !== true && options.output === undefined) return await tell(session, submitted);
-      await session.note(`${run} ${created ? "submitted" : "was submitted before"}`);
+      await session.note(`${run} ${created ? "submitted" : before(submitted)}`);
       await waitForEnd(session, run, options.output);
     });
 }
@@ -118,11 +118,17 @@ const cutByApp =
   "the limit of the app counts where it is less (LEASEFOLD_PACK_LIMIT_S, " +
   `${limits.packLimitMs / 1_000} s by default, and at most half of functionTimeout)`;
 
+/** A run that failed is not begun again by a submit. */
+function before({ run, phase }: Submitted): string {
+  if (phase !== "failed" && phase !== "cancelled") return "was submitted before";
+  return `was submitted before and is ${phase}; "leasefold retry ${run}" computes what it lacks`;
+}
+
 async function tell(session: Session, submitted: Submitted): Promise<void> {
   if (!submitted.woken)
     await session.note("the wake queue cannot be reached: the run starts with the next timer tick");
   if (session.json()) return await session.printJson(submitted);
-  await session.print(`${submitted.run}${submitted.created ? "" : " was submitted before"}`);
+  await session.print(`${submitted.run}${submitted.created ? "" : ` ${before(submitted)}`}`);
   if (session.cli.out.isTty) {
     await session.note(paint(session.cli.err, "dim", `follow it: leasefold watch ${submitted.run}`));
   }
