@@ -55,6 +55,32 @@ describe("an attempt that failed at work that is still tried", () => {
     expect((await failures(client, "r1", { max: 1 })).trying).toHaveLength(1);
   });
 
+  it("counts against the most failures that are asked for by its chunk, not by its record", async () => {
+    const { client, blobs, put } = await working();
+    const first = [3, 5, 8].map((chunk) => ({
+      chunk,
+      code: "calculation-threw",
+      message: `chunk ${chunk}: x`,
+    }));
+    put(blobs.failure(pack(0), 1, 1), { ...failure, gaps: { failed: 3, first } });
+    put(blobs.failure(pack(1), 1, 1));
+    for (const [max, chunks, more] of [
+      [2, [3, 5], true],
+      [4, [3, 5, 8, 7], false],
+    ] as const) {
+      const found = await failures(client, "r1", { max });
+      expect([found.failures.map((one) => one.chunks?.from), found.more]).toEqual([chunks, more]);
+    }
+  });
+
+  it("tells the chunks at which its process ended, though its record has those of the pack", async () => {
+    const { client, blobs, put } = await working();
+    put(blobs.failure(pack(0), 1, 2), { ...failure, message: "it died", at: { from: 4, to: 6 } });
+    const [one] = (await failures(client, "r1")).failures;
+    expect(one?.chunks).toEqual({ from: 4, to: 6 });
+    expect(one).not.toHaveProperty("at");
+  });
+
   const works: readonly Work[] = [
     { kind: "plan" },
     pack(1),

@@ -41,7 +41,7 @@ export interface Failures {
 }
 
 /**
- * The failure records of a run in order of their work, at most `max`, and the failed attempts at work that is still
+ * The failures of a run in order of their work, at most `max`, and the failed attempts at work that is still
  * tried. A pack with a record may still have succeeded in another send. With `inputs`, the inputs of failed chunks are
  * read from the plan if that is cheap. Throws `InputError` for an unknown run.
  */
@@ -60,7 +60,9 @@ export async function failures(
   });
   const read = (name: string) => readRecord(client, name);
   const readable = await pMap(records.slice(0, max), read, { concurrency: clientLimits.readsAtOnce });
-  const ended = readable.flatMap((one) => (one === undefined ? [] : byChunk(one)));
+  // A record may tell of several chunks.
+  const found = readable.flatMap((one) => (one === undefined ? [] : byChunk(one)));
+  const ended = found.slice(0, max);
   const attempts = known?.state ? await failedAttempts(client, known.state, notes, new Set(records)) : [];
   const trying = attempts.flatMap(({ attempt, ...send }) => byChunk(viewOf(send, attempt)));
   const origin = known?.state?.origin;
@@ -75,7 +77,7 @@ export async function failures(
     failures,
     groups: groupFailures(failures),
     trying: all.slice(ended.length),
-    more: records.length > max,
+    more: records.length > max || found.length > max,
   };
 }
 
