@@ -43,13 +43,13 @@ describe.skipIf(missing)("on real instances", () => {
   test("a run is planned and submitted by form, watched to its end, and downloaded with its hash checked", async () => {
     const { page } = await open("/submit?calculation=chain");
     expect(page.url()).not.toContain(app.instances.functionKey);
-    await page.getByLabel("chunks", { exact: true }).fill("24");
-    await page.getByLabel("ms", { exact: true }).fill("100");
+    await page.getByLabel("--chunks", { exact: true }).fill("24");
+    await page.getByLabel("--ms", { exact: true }).fill("100");
     await page.getByRole("button", { name: "Plan", exact: true }).click();
     await page.locator(".plan .facts").getByText("24,").waitFor();
     await page.getByText("Options of the run").click();
-    await page.getByLabel("Id", { exact: true }).fill("by-form");
-    await page.getByLabel("Chunks per pack").fill("4");
+    await page.getByLabel("--id", { exact: true }).fill("by-form");
+    await page.getByLabel("--pack-size").fill("4");
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByRole("heading", { name: "by-form" }).waitFor();
     await page.locator(".state", { hasText: /^complete$/ }).waitFor({ timeout: 30_000 });

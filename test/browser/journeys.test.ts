@@ -253,12 +253,42 @@ describe.skipIf(missing)("on the fixture", () => {
     }
   });
 
+  test("a small file is uploaded with its progress and becomes the source, and earlier uploads are offered", async () => {
+    const page = await open("/submit?calculation=inventory");
+    // What must be given comes first, under the name that the command line has.
+    expect(await page.locator(".fields .field label").first().innerText()).toBe("--source required");
+    expect(await page.locator(".fields").first().innerText()).toContain("64 KiB to 1 GiB");
+    expect(await page.locator("option[value=primes]").innerText()).toBe(
+      "primes: Counts the primes of a range with a segmented sieve.",
+    );
+    await expect
+      .poll(() =>
+        page.locator("datalist option").evaluateAll((all) => all.map((one) => one.getAttribute("value"))),
+      )
+      .toEqual(["leasefold-inputs/birds/"]);
+    const [a, b] = ["a b.csv", "b.csv"].map((name) => ({
+      name,
+      mimeType: "text/csv",
+      buffer: Buffer.from("x\n1\n"),
+    }));
+    if (a === undefined || b === undefined) throw new Error("two files");
+    const upload = page.getByLabel("Upload files …");
+    const source = page.getByLabel("--source", { exact: false }).first();
+    await upload.setInputFiles(a);
+    await expect.poll(() => source.inputValue()).toMatch(/^leasefold-inputs\/\d{8}-\d{6}\/a b\.csv$/);
+    await upload.setInputFiles([a, b]);
+    await expect.poll(() => source.inputValue()).toMatch(/^leasefold-inputs\/\d{8}-\d{6}\/$/);
+    expect(changes()).toEqual(
+      Array.from({ length: 3 }, () => expect.stringMatching(/^POST uploads\/.*x\n1$/)),
+    );
+  });
+
   test("what the app refuses is told at its field", async () => {
     const page = await open("/submit?calculation=primes", { answered: [400] });
-    await page.getByLabel("to", { exact: true }).fill("13");
+    await page.getByLabel("--to", { exact: true }).fill("13");
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.locator(".field", { hasText: "count primes up to" }).getByText("to: 13 is unlucky").waitFor();
-    await page.getByLabel("to", { exact: true }).fill("1e6");
+    await page.getByLabel("--to", { exact: true }).fill("1e6");
     await page.getByRole("button", { name: "As JSON" }).click();
     expect(await page.getByLabel("Parameters as JSON").inputValue()).toBe('{\n  "to": 1000000\n}');
     await page.getByRole("button", { name: "Submit", exact: true }).click();

@@ -66,6 +66,7 @@ const states: readonly State[] = [
     shows: "must be given",
     press: ["Options of the run", "Submit", "Plan"],
   },
+  { name: "form with uploads", route: "/submit?calculation=inventory", shows: "Upload files" },
   {
     name: "JSON of the form",
     route: "/submit?calculation=primes",
@@ -101,6 +102,7 @@ const alsoDark = [
   "leader",
   "workers",
   "form",
+  "form with uploads",
   "key entry",
 ];
 const alsoPhone = [
@@ -112,6 +114,7 @@ const alsoPhone = [
   "leader",
   "workers",
   "form",
+  "form with uploads",
 ];
 
 describe.skipIf(missing)("axe finds nothing in", () => {

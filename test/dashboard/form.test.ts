@@ -26,11 +26,11 @@ const schema = z.toJSONSchema(params, { io: "input", unrepresentable: "any" }) a
 const fields = fieldsOf(schema);
 const field = (name: string): Field => fields.find((one) => one.name === name) as Field;
 
-test("each parameter is a field with its kind, bounds, default and help", () => {
+test("each parameter is a field with its kind, bounds, default and help, and what must be given comes first", () => {
   expect(fields.map(({ name, kind, required }) => [name, kind, required])).toEqual([
-    ["to", "integer", false],
     ["spot", "number", true],
     ["label", "text", true],
+    ["to", "integer", false],
     ["kind", "choice", false],
     ["antithetic", "boolean", false],
     ["strikes", "json", false],
@@ -41,6 +41,16 @@ test("each parameter is a field with its kind, bounds, default and help", () => 
     "at most 10, above 0",
     "at most 5 characters",
     "at least 0",
+  ]);
+});
+
+test("bounds of a size are sizes, and an exponent stands for a round number only", () => {
+  const bounds = (properties: Schema["properties"] = {}) => fieldsOf({ properties }).map((one) => one.bounds);
+  const limits = { minimum: 65_536, maximum: 1_073_741_824 };
+  expect(bounds({ chunkBytes: limits, n: limits, bytes: { minimum: 0, maximum: 1_000 } })).toEqual([
+    "64 KiB to 1 GiB",
+    "65,536 to 1,073,741,824",
+    "0 bytes to 1,000 bytes",
   ]);
 });
 

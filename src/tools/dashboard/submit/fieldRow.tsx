@@ -1,7 +1,9 @@
 import type { JSX } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId } from "preact/hooks";
+import { optionOf } from "../../../engine/model/json.ts";
 import { type FormState, textOf } from "./form.ts";
 import type { Field } from "./schema.ts";
+import { type InputOf, SourceInput, TextInput } from "./textInput.tsx";
 
 /** One parameter: its name, its bounds and help, the default as a placeholder, and what is wrong with its value. */
 export function FieldRow(of: {
@@ -16,7 +18,7 @@ export function FieldRow(of: {
   const value = state.params[field.name];
   const waits = state.draft !== undefined;
   const described = [`${id}-help`, ...(issue === undefined ? [] : [`${id}-issue`])].join(" ");
-  const shared: Shared = {
+  const shared: InputOf["shared"] = {
     id,
     disabled: waits,
     "aria-describedby": described,
@@ -25,10 +27,12 @@ export function FieldRow(of: {
   return (
     <div class="field">
       <label for={id}>
-        {field.name}
+        {optionOf(field.name)}
         {field.required ? <span class="dim"> required</span> : null}
       </label>
-      {choices === undefined ? (
+      {field.name === "source" ? (
+        <SourceInput shared={shared} field={field} value={value} onEdit={onEdit} />
+      ) : choices === undefined ? (
         <TextInput shared={shared} field={field} value={value} onEdit={onEdit} />
       ) : (
         <select
@@ -53,39 +57,6 @@ export function FieldRow(of: {
         </p>
       )}
     </div>
-  );
-}
-
-interface Shared {
-  readonly id: string;
-  readonly disabled: boolean;
-  readonly "aria-describedby": string;
-  readonly "aria-invalid": boolean;
-}
-
-function TextInput(of: {
-  readonly shared: Shared;
-  readonly field: Field;
-  readonly value: unknown;
-  readonly onEdit: (field: Field, text: string) => void;
-}): JSX.Element {
-  const { shared, field, value, onEdit } = of;
-  const [typed, setTyped] = useState<string>();
-  const numeric = field.kind === "integer" || field.kind === "number";
-  return (
-    <input
-      {...shared}
-      type="text"
-      autocomplete="off"
-      spellcheck={false}
-      {...(numeric ? { inputMode: "decimal" as const } : {})}
-      placeholder={field.default === undefined ? "" : textOf(field, field.default)}
-      value={textOf(field, value, typed)}
-      onInput={({ currentTarget }) => {
-        setTyped(currentTarget.value);
-        onEdit(field, currentTarget.value);
-      }}
-    />
   );
 }
 

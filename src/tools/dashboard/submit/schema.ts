@@ -39,9 +39,10 @@ export interface Field {
   readonly schema: Schema;
 }
 
+/** What must be given comes first. */
 export function fieldsOf(schema: Schema | undefined): readonly Field[] {
-  return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
-    const bounds = boundsOf(property);
+  const fields = Object.entries(schema?.properties ?? {}).map(([name, property]) => {
+    const bounds = boundsOf(property, /bytes$/i.test(name) ? sizeText : figure);
     const kind = kindOf(property);
     const choices = kind === "boolean" ? [true, false] : property.enum;
     return {
@@ -55,6 +56,7 @@ export function fieldsOf(schema: Schema | undefined): readonly Field[] {
       ...(bounds === undefined ? {} : { bounds }),
     };
   });
+  return fields.sort((a, b) => Number(b.required) - Number(a.required));
 }
 
 function kindOf({ type, enum: choices }: Schema): FieldKind {
@@ -71,16 +73,26 @@ function kindOf({ type, enum: choices }: Schema): FieldKind {
   }
 }
 
-const figure = (value: number): string =>
-  Math.abs(value) >= 1e9
-    ? value.toExponential().replace("e+", "e")
-    : value.toLocaleString("en-US", { maximumFractionDigits: 12 });
+/** `1e9`, but `1,073,741,824`: an exponent is for round numbers. */
+function figure(value: number): string {
+  const round = value.toExponential().replace("e+", "e");
+  const isRound = Math.abs(value) >= 1e9 && round.length <= 6;
+  return isRound ? round : value.toLocaleString("en-US", { maximumFractionDigits: 12 });
+}
+
+/** `64 KiB` and `1 GiB`; the field takes the number of bytes. */
+function sizeText(value: number): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let [amount, unit] = [value, 0];
+  for (; amount !== 0 && amount % 1_024 === 0 && unit < units.length - 1; unit += 1) amount /= 1_024;
+  return `${figure(amount)} ${units[unit]}`;
+}
 
 /** Limits that only say how large a number JavaScript holds tell a person nothing. */
 const tells = (value: number | undefined): value is number =>
   value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER;
 
-function boundsOf(schema: Schema): string | undefined {
+function boundsOf(schema: Schema, figure: (value: number) => string): string | undefined {
   const low = tells(schema.minimum) ? schema.minimum : undefined;
   const high = tells(schema.maximum) ? schema.maximum : undefined;
   const texts = [

@@ -120,9 +120,9 @@ function Parameters({ of }: { readonly of: ParametersOf }): JSX.Element {
           {chosen === undefined ? (
             <option value={state.calculation}>{state.calculation} (not known here)</option>
           ) : null}
-          {known.map(({ name }) => (
+          {known.map(({ name, summary }) => (
             <option key={name} value={name}>
-              {name}
+              {name === state.calculation ? name : `${name}: ${summary}`}
             </option>
           ))}
         </select>
