@@ -4,7 +4,7 @@ import { judgeInFlight } from "../../src/engine/leader/decide/inFlight.ts";
 import { stuckAfterMs } from "../../src/engine/leader/decide/pace.ts";
 import { wantedOf } from "../../src/engine/leader/decide/want.ts";
 import type { Lists, RunNotes } from "../../src/engine/leader/notes.ts";
-import type { SeenSign } from "../../src/engine/leader/seen.ts";
+import { type SeenSign, turnKey } from "../../src/engine/leader/seen.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { Work } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
@@ -100,6 +100,19 @@ describe("a pack in flight", () => {
       state = draft.state;
     }
     expect(state.sentAgain).toBe(0);
+  });
+
+  test("whose process died is resent although packs before it wait: messages are not taken in order", () => {
+    const state = sent(runNotes());
+    const firstPack = new Map([[turnKey(state), 14]]);
+    const { packs } = step(state, {}, runNotes(), 1_000, {
+      observed: observedAt(1_000, {
+        packs: { ...waitingFor(work, ...others.slice(1)), firstPack },
+        urgent: {},
+        signs: [signOf(others[0] as Work, { live: false, silentMs: 6_100 })],
+      }),
+    });
+    expect(packs).toEqual([{ ...resend, pack: 15, alone: true }]);
   });
 
   test("whose process died is resent once, though the stale sign stays for minutes", () => {

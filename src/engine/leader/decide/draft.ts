@@ -4,7 +4,7 @@ import type { Layout, Range } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import { type DecideTime, type Known, type RunNotes, type Sent, sendKey, unsentTasks } from "../notes.ts";
-import type { NodeName, Observed } from "../seen.ts";
+import type { Observed } from "../seen.ts";
 
 export interface DecideAt extends DecideTime {
   /** Packs of this run that may be computed at once; absent where it shares the workers with no other run. */
@@ -161,9 +161,3 @@ export function layoutOf({ run, layout }: State): Layout & { readonly packMs: nu
 /** A node that was asked for: a sealed shard's, or one above the shards. */
 export const nodeIn = (state: State, level: number, index: number) =>
   level === 1 ? state.sealed[index] : state.groups[workName({ kind: "node", level, index })];
-
-/** The node that a name of `state.tasks` stands for. */
-export function nodeOf(name: string): NodeName | undefined {
-  const match = /^node\/(\d+)\/(\d+)$/.exec(name);
-  return match === null ? undefined : { level: Number(match[1]), index: Number(match[2]) };
-}

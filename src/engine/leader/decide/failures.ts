@@ -2,7 +2,7 @@ import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { belongsTo } from "../../model/output.ts";
 import { chunksOfPack, chunksText, shardOf, sizeOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
-import { workName } from "../../model/runBlobs.ts";
+import { parseWorkName, workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
 import { type Draft, layoutOf, resendPack, resendTask, roomToWrite, sendsOf } from "./draft.ts";
@@ -46,9 +46,9 @@ export function trackFailures(draft: Draft, seen: Seen): void {
 
 /** Whether no further attempt at a piece of work is to come. */
 function isOver(state: State, work: string): boolean {
-  const pack = /^\d+\/(\d+)$/.exec(work)?.[1];
-  if (pack === undefined) return !(work in state.tasks);
-  return state.layout === undefined || outcomeOf(state)(Number(pack)) !== "open";
+  const piece = parseWorkName(work);
+  if (piece?.kind !== "pack") return !(work in state.tasks);
+  return state.layout === undefined || outcomeOf(state)(piece.pack) !== "open";
 }
 
 /** Takes over which attempts threw while others of their send are to come. */

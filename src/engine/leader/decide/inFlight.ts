@@ -1,13 +1,12 @@
 import { limits } from "../../model/limits.ts";
 import { chunksText, packsOf, shardOf } from "../../model/packs.ts";
-import { type Work, workName } from "../../model/runBlobs.ts";
+import { parseWorkName, type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends } from "../../model/state.ts";
 import { type Lists, taskKey, unsentTasks } from "../notes.ts";
 import { type Observed, type Seen, type SeenSign, workKey } from "../seen.ts";
 import {
   type Draft,
   layoutOf,
-  nodeOf,
   resendPack,
   resendTask,
   roomToWrite,
@@ -61,15 +60,24 @@ interface InFlight {
   readonly slowAfterMs: number;
 }
 
+/** What is observed of a piece of work, in the order of the table of rule 18. */
 type Finding =
-  /** It waits in a queue, or somebody has it. */
-  | { readonly kind: "there" }
-  /** Somebody computes it for long. */
+  /** A process that lives has it. */
+  | { readonly kind: "held" }
+  /** Such a process computes it for long. */
   | { readonly kind: "slow" }
+  /** Its message is among the first of a queue. */
+  | { readonly kind: "waiting" }
   /** Its process tells nothing any more. */
   | { readonly kind: "died"; readonly sign: SeenSign }
-  /** It was taken, and nobody has it. */
-  | { readonly kind: "lost" };
+  /** Its message may be in a queue behind those that are shown, or its node be there. */
+  | { readonly kind: "open" }
+  /** It was taken, nobody has it, and it counts as lost after so long. */
+  | { readonly kind: "taken"; readonly lostInMs: number }
+  /** The same, and that time is over. */
+  | { readonly kind: "lost" }
+  /** It would have died or be lost, but its record may have been written since they were listed. */
+  | { readonly kind: "unlisted" };
 
 /** A shard that was not listed in this poll may have more partials by now. */
 function judgePacks(judging: Judging, listed: Seen["shards"]): void {
@@ -82,8 +90,11 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
   const sentNow = new Set(draft.packs.map(({ pack }) => pack));
   const after = { lostAfterMs: lostAfterMs(state), slowAfterMs: slowAfterMs(state) };
   const last = state.cursor >= packsOf(layout) && unfinished.length <= limits.lastPacks;
+  const signed = packsSigned(judging);
   for (const pack of unfinished) {
-    if (sentNow.has(pack) || (pack >= taken && !(pack in state.again))) continue;
+    // The first send of a pack that no sign tells of is behind what the queues show.
+    const waits = pack >= taken && !(pack in state.again) && !signed.has(pack);
+    if (waits || sentNow.has(pack)) continue;
     if (roomToWrite(draft) <= 0) return;
     const shard = shardOf(layout, pack);
     if (!listed.has(shard)) continue;
@@ -93,8 +104,8 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
     if (again !== undefined)
       trackTakenAgain(again, { state, name: workName(work), observed: judging.observed, nowMs: at.nowMs });
     const takenMs = again === undefined ? takenAtMs(state, pack) : again.takenMs;
-    const finding = findingOf(judging, { work, sends, takenMs, ...after });
-    if (finding.kind === "there") continue;
+    const finding = judge(judging, { work, sends, takenMs, ...after });
+    if (finding === undefined) continue;
     // A worker that only is slow is doubled at the very end of a run, once.
     if (finding.kind === "slow") {
       if (last && sends.sends === sends.since && sends.alone !== true)
@@ -102,6 +113,15 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
     } else if (!isRecorded(draft, { work, sends }, finding))
       resendPack(draft, pack, { alone: diedWith(finding), lost: !diedWith(finding) });
   }
+}
+
+/** Packs of the run of which any process tells: messages are not taken in the order of their packs. */
+function packsSigned({ draft, observed }: Judging): ReadonlySet<number> {
+  const { uid } = draft.state;
+  const signs = [...observed.signs.values()].flat();
+  return new Set(
+    signs.flatMap((sign) => (sign.uid === uid && sign.work.kind === "pack" ? sign.work.pack : [])),
+  );
 }
 
 function judgeTasks(judging: Judging): void {
@@ -112,14 +132,15 @@ function judgeTasks(judging: Judging): void {
     if (unsent.has(name)) continue;
     if (roomToWrite(draft) <= 0) return;
     trackTakenAgain(task, { state, name, observed: judging.observed, nowMs: at.nowMs });
-    const work = taskOf(name);
+    const work = parseWorkName(name);
+    if (work === undefined) continue;
     const kind = work.kind === "node" ? "combine" : work.kind;
     // What an earlier leader may have sent is resent as soon as nobody is seen to have it.
     const doubtful = task.sent !== true && sent.doubtful.has(taskKey(state, name));
     const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, kind);
     const after = { lostAfterMs, slowAfterMs: Number.POSITIVE_INFINITY };
-    const finding = findingOf(judging, { work, sends: task, takenMs: task.takenMs, ...after });
-    if (finding.kind === "there" || finding.kind === "slow") continue;
+    const finding = judge(judging, { work, sends: task, takenMs: task.takenMs, ...after });
+    if (finding === undefined || finding.kind === "slow") continue;
     if (isRecorded(draft, { work, sends: task }, finding)) continue;
     if (diedWith(finding)) task.alone = true;
     else task.lost += 1;
@@ -130,58 +151,70 @@ function judgeTasks(judging: Judging): void {
   }
 }
 
-const taskOf = (name: string): Work => {
-  const node = nodeOf(name);
-  if (node !== undefined) return { kind: "node", ...node };
-  return { kind: name === "plan" ? "plan" : "finish" };
-};
-
 /** A thread had taken the work when its process died. */
 const diedWith = (finding: Finding): boolean => finding.kind === "died" && finding.sign.begun;
 
-function findingOf(judging: Judging, one: InFlight): Finding {
+/** The finding if the work is slow, has died or is lost; of any other the notes keep what later judgements need. */
+function judge(
+  judging: Judging,
+  one: InFlight,
+): Extract<Finding, { kind: "slow" | "died" | "lost" }> | undefined {
   const { draft, observed, seenMs } = judging;
-  const { state, notes, at } = draft;
-  const name = workName(one.work);
-  const { sends } = one;
-  const there = (): Finding => {
-    seenMs.set(name, observed.nowMs);
-    return { kind: "there" };
-  };
-  const signs = observed.signs.get(workKey(state, name)) ?? [];
-  const live = signs.find((sign) => sign.live && sign.ageMs + sign.silentMs <= stuckAfterMs(at));
-  if (live !== undefined) {
-    const found = there();
-    return live.begun && live.fresh && live.ageMs > one.slowAfterMs ? { kind: "slow" } : found;
+  const { notes } = draft;
+  const finding = findingOf(judging, one);
+  switch (finding.kind) {
+    case "held":
+    case "slow":
+    case "waiting":
+      seenMs.set(workName(one.work), observed.nowMs);
+      return finding.kind === "slow" ? finding : undefined;
+    case "taken":
+      // While packs wait, nobody waits for this one.
+      if (notes.drained) notes.lostInMs = Math.min(notes.lostInMs, finding.lostInMs);
+      return undefined;
+    case "unlisted":
+      notes.wantsFailures = true;
+      return undefined;
+    case "open":
+      return undefined;
+    default:
+      return finding;
   }
-  const waits = [observed.packs, observed.urgent].some(({ waiting }) => waiting.has(workKey(state, name)));
-  if (waits) return there();
-  const dead = signs.find((sign) => !sign.live && sign.send === sends.sends);
-  if (dead !== undefined) {
-    // Three deaths alone fail the work, so each must be more than a late sign.
-    const late = dead.alone && dead.begun && dead.ended === undefined && dead.silentMs <= limits.deathAloneMs;
-    if (late) return there();
-    const saidMs = observed.nowMs - Math.min(dead.silentMs, limits.lostMsMin);
-    return isListed(judging, one, saidMs) ? { kind: "died", sign: dead } : { kind: "there" };
-  }
-  if (one.takenMs === undefined) return { kind: "there" };
-  const sinceMs = Math.max(one.takenMs, sends.atMs, seenMs.get(name) ?? 0);
-  const dueMs = sinceMs + one.lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
-  if (observed.nowMs <= dueMs) {
-    // While packs wait, nobody waits for this one.
-    if (notes.drained) notes.lostInMs = Math.min(notes.lostInMs, dueMs - observed.nowMs);
-    return { kind: "there" };
-  }
-  return isListed(judging, one, dueMs) ? { kind: "lost" } : { kind: "there" };
 }
 
-/** Whether records, and the nodes where it is one, were listed after a time: the work may have ended since they were before. */
-function isListed({ draft, lists }: Judging, { work }: Pick<InFlight, "work">, afterMs: number): boolean {
+function findingOf({ draft, lists, observed, seenMs }: Judging, one: InFlight): Finding {
+  const { state, at } = draft;
+  const { work, sends, takenMs, slowAfterMs } = one;
+  const key = workKey(state, workName(work));
+  const signs = observed.signs.get(key) ?? [];
+  const live = signs.find((sign) => sign.live && sign.ageMs + sign.silentMs <= stuckAfterMs(at));
+  if (live !== undefined)
+    return { kind: live.begun && live.fresh && live.ageMs > slowAfterMs ? "slow" : "held" };
+
+  const waits = observed.packs.waiting.has(key) || observed.urgent.waiting.has(key);
+  if (waits) return { kind: "waiting" };
+
+  const sign = signs.find((one) => !one.live && one.send === sends.sends);
+  if (sign !== undefined) {
+    // Three deaths alone fail the work, so each must be more than a late sign.
+    const late = sign.alone && sign.begun && sign.ended === undefined && sign.silentMs <= limits.deathAloneMs;
+    if (late) return { kind: "held" };
+    const saidMs = observed.nowMs - Math.min(sign.silentMs, limits.lostMsMin);
+    return ifListed({ kind: "died", sign }, lists, work, saidMs);
+  }
+
+  if (takenMs === undefined) return { kind: "open" };
+  const sinceMs = Math.max(takenMs, sends.atMs, seenMs.get(workName(work)) ?? 0);
+  const dueMs = sinceMs + one.lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
+  if (observed.nowMs <= dueMs) return { kind: "taken", lostInMs: dueMs - observed.nowMs };
+  return ifListed({ kind: "lost" }, lists, work, dueMs);
+}
+
+/** The finding, if records, and nodes where it is one, were listed after a time: the work may have ended since they were before. */
+function ifListed(finding: Finding, lists: Lists, work: Work, afterMs: number): Finding {
   // Nodes are polled every few seconds anyway.
-  if (work.kind === "node" && lists.nodesAtMs <= afterMs) return false;
-  const listed = lists.failuresAtMs > afterMs;
-  draft.notes.wantsFailures ||= !listed;
-  return listed;
+  if (work.kind === "node" && lists.nodesAtMs <= afterMs) return { kind: "open" };
+  return lists.failuresAtMs > afterMs ? finding : { kind: "unlisted" };
 }
 
 /**

@@ -1,9 +1,10 @@
 import { wireVersion } from "../../model/decode.ts";
 import type { WorkMessage } from "../../model/message.ts";
 import { chunksOfPack, indexesOf, packsOf, type Range, shardOf } from "../../model/packs.ts";
+import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
-import { layoutOf, nodeIn, nodeOf, type PackSend } from "./draft.ts";
+import { layoutOf, nodeIn, type PackSend } from "./draft.ts";
 import { packsTogether } from "./pace.ts";
 
 /** The messages that a state calls for; fields that are undefined are not encoded. */
@@ -78,10 +79,10 @@ function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): P
 export function taskMessage(state: State, name: string): WorkMessage {
   const { sends = 1, alone } = state.tasks[name] ?? {};
   const all = { ...common(state, sends), repeat: sends > 1 || undefined, alone: alone || undefined };
-  if (name === "plan") return { ...all, kind: "plan", earlier: state.earlier };
-  const node = nodeOf(name);
-  if (node !== undefined) {
-    const { level, index } = node;
+  const work = parseWorkName(name);
+  if (work?.kind === "plan") return { ...all, kind: "plan", earlier: state.earlier };
+  if (work?.kind === "node") {
+    const { level, index } = work;
     const { members, gapped } = (level === 1 ? state.sealed[index] : undefined) ?? {};
     const childGens =
       level === 1 ? undefined : gensOf(state, level - 1, childrenOf(layoutOf(state), level, index));

@@ -1,9 +1,9 @@
 import { limits } from "../../model/limits.ts";
 import { type Layout, packsOf, packsOfShard, shardOf } from "../../model/packs.ts";
+import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { DecideTime, Known } from "../notes.ts";
 import type { NodeGroup, NodeName, ShardGroup, Wanted } from "../seen.ts";
-import { nodeOf } from "./draft.ts";
 import { isInFullSwing } from "./pace.ts";
 
 /** Which calls one poll is worth, given the state. Sealed shards are never listed again. */
@@ -38,7 +38,10 @@ const nodesTogether = 12;
 const nodesEveryMs = 10_000;
 
 function nodesToPoll({ tasks, cursor, inFlight }: State, layout: Layout, sinceMs: number): NodeName[] {
-  const nodes = Object.keys(tasks).flatMap((name) => nodeOf(name) ?? []);
+  const nodes = Object.keys(tasks).flatMap((name) => {
+    const work = parseWorkName(name);
+    return work?.kind === "node" ? work : [];
+  });
   const packsOver = cursor >= packsOf(layout) && inFlight === 0;
   return packsOver || nodes.length >= nodesTogether || sinceMs >= nodesEveryMs ? nodes : [];
 }

@@ -13,7 +13,7 @@ export const inFlightRules: readonly Mutant[] = [
     rule: 18,
     killedBy: "every run ends in time",
     cases: [kills],
-    edits: edit(judge, "!sign.live && sign.send === sends.sends)", "!sign.live && sign.send < 0)"),
+    edits: edit(judge, "!one.live && one.send === sends.sends)", "!one.live && one.send < 0)"),
   },
   {
     without: "a process of its own for work whose process has died",
@@ -34,14 +34,14 @@ export const inFlightRules: readonly Mutant[] = [
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: ["work that is alone in a process which stops for ten seconds has not died"],
-    edits: edit(judge, "dead.silentMs <= limits.deathAloneMs", "dead.silentMs < 0"),
+    edits: edit(judge, "sign.silentMs <= limits.deathAloneMs", "sign.silentMs < 0"),
   },
   {
     without: "a resend of what is lost",
     rule: 18,
     killedBy: "every run ends",
     cases: { seedsFrom: 2_000_000 },
-    edits: edit(judge, '? { kind: "lost" } :', '? { kind: "there" } :'),
+    edits: edit(judge, 'ifListed({ kind: "lost" }', 'ifListed({ kind: "open" }'),
   },
   {
     without: "more patience with each loss",
@@ -68,14 +68,14 @@ export const inFlightRules: readonly Mutant[] = [
       "leader/decide/taken.ts",
       "const shown = packs.firstPack.get(turnKey(state));",
       "const shown = packs.firstPack.size < 0 ? packs.firstPack.get(turnKey(state)) : undefined;",
-    ).concat(edit(judge, "if (waits) return there();", "if (waits && sends.sends < 0) return there();")),
+    ).concat(edit(judge, "if (waits) return", "if (waits && sends.sends < 0) return")),
   },
   {
     without: "a list of records before work counts as lost",
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
-    edits: edit(judge, "const listed = lists.failuresAtMs > afterMs;", "const listed = afterMs > 0;"),
+    edits: edit(judge, "return lists.failuresAtMs > afterMs ?", "return afterMs > 0 ?"),
   },
   {
     without: "a look for the node before its combine counts as lost",
