@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Node } from "web-tree-sitter";
 import { readFiles, readProject } from "./project.ts";
 import { generatedFile } from "./schemas.ts";
+import type { Node } from "./syntax.ts";
 import { everyNode } from "./syntax.ts";
 import { bodyOf, propertiesOf } from "./template.ts";
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
-import type { Node } from "web-tree-sitter";
 import { type Facts, readFacts } from "./facts.ts";
 import { type SchemaSummary, schemaFiles } from "./schemas.ts";
+import type { Node } from "./syntax.ts";
 import { bicepParser, type Finding, syntaxFindings } from "./syntax.ts";
 import { type Declaration, readTemplate, type Template } from "./template.ts";
 

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { Language, type Node, Parser } from "web-tree-sitter";
+import { Language, Parser, type TreeCursor } from "web-tree-sitter";
 import type { Refusal } from "./refusals/refusal.ts";
 import { races, refusals } from "./refusals/refusals.ts";
 
@@ -111,6 +111,48 @@ export function placeOfText(file: string, content: string, text: string): Place 
   return { file, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
+/** A node of a file, copied out of the parser: there each look at one crosses into WebAssembly. */
+export interface Node {
+  readonly id: number;
+  readonly type: string;
+  readonly text: string;
+  readonly startIndex: number;
+  readonly endIndex: number;
+  readonly startPosition: { readonly row: number; readonly column: number };
+  readonly isNamed: boolean;
+  /** The grammar wants a node here, and there is none. */
+  readonly isMissing: boolean;
+  /** This node, or one below it, is missing or no part of the grammar. */
+  readonly hasError: boolean;
+  readonly children: readonly Node[];
+  /** Those with a name, without comments. */
+  readonly named: readonly Node[];
+  childForFieldName(name: string): Node | null;
+}
+
+const errorType = "ERROR";
+
+function copyOf(cursor: TreeCursor, source: string): Node {
+  const { nodeId: id, nodeType: type, startIndex, endIndex, startPosition } = cursor;
+  const { nodeIsNamed: isNamed, nodeIsMissing: isMissing } = cursor;
+  const children: Node[] = [];
+  const fields = new Map<string, Node>();
+  for (let there = cursor.gotoFirstChild(); there; there = cursor.gotoNextSibling()) {
+    const child = copyOf(cursor, source);
+    const field = cursor.currentFieldName;
+    if (field !== null && !fields.has(field)) fields.set(field, child);
+    children.push(child);
+  }
+  if (children.length > 0) cursor.gotoParent();
+  return {
+    ...{ id, type, text: source.slice(startIndex, endIndex), startIndex, endIndex, startPosition },
+    ...{ isNamed, isMissing, children },
+    named: children.filter((child) => child.isNamed && !/comment$/.test(child.type)),
+    hasError: isMissing || type === errorType || children.some(({ hasError }) => hasError),
+    childForFieldName: (name) => fields.get(name) ?? null,
+  };
+}
+
 /** Makes a parser for Bicep out of the published grammar (tree-sitter-bicep), which comes as WebAssembly. */
 export async function bicepParser(): Promise<(text: string) => Node> {
   await Parser.init();
@@ -120,7 +162,9 @@ export async function bicepParser(): Promise<(text: string) => Node> {
   return (text) => {
     const tree = parser.parse(text);
     if (tree === null) throw new Error("the parser gave no tree");
-    return tree.rootNode;
+    const root = copyOf(tree.walk(), text);
+    tree.delete();
+    return root;
   };
 }
 
@@ -131,24 +175,27 @@ export function syntaxFindings(file: string, root: Node): Finding[] {
   const visit = (node: Node): void => {
     if (node.isMissing) {
       found.push(findingAt(placeOf(file, node), "syntax", `${node.type} is missing here`));
-    } else if (node.isError) {
+    } else if (node.type === errorType) {
       const text = node.text.trim().split("\n")[0]?.slice(0, 60) ?? "";
       found.push(findingAt(placeOf(file, node), "syntax", `this is no Bicep: ${JSON.stringify(text)}`));
     } else if (node.hasError) {
-      for (const child of node.children) if (child !== null) visit(child);
+      node.children.forEach(visit);
     }
   };
   visit(root);
   return found;
 }
 
-export const namedChildren = (node: Node): Node[] =>
-  node.namedChildren.filter((child): child is Node => child !== null && !/comment$/.test(child.type));
+/** Without comments. */
+export const namedChildren = (node: Node): Node[] => [...node.named];
 
 /** All nodes of a tree, the root first. */
 export function* everyNode(root: Node): Generator<Node> {
-  yield root;
-  for (const child of namedChildren(root)) yield* everyNode(child);
+  const left = [root];
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    yield node;
+    left.push(...node.named.toReversed());
+  }
 }
 
 /**

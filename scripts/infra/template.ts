@@ -1,4 +1,4 @@
-import type { Node } from "web-tree-sitter";
+import type { Node } from "./syntax.ts";
 import { everyNode, namedChildren, type Place, placeOf } from "./syntax.ts";
 
 /** What a Bicep file declares: the model that the rules look at. */
@@ -94,7 +94,7 @@ function readDeclaration(
     type: typed ? rest[0] : undefined,
     target: hasTarget ? stringOf(rest[0]) : undefined,
     value: typed || hasTarget ? rest[1] : rest.at(-1),
-    existing: kind === "resource" && node.children.some((child) => child?.type === "existing"),
+    existing: kind === "resource" && node.children.some((child) => child.type === "existing"),
   };
 }
 

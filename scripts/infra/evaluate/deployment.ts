@@ -1,6 +1,6 @@
-import type { Node } from "web-tree-sitter";
 import { messageOf } from "../../../src/engine/model/errors.ts";
 import type { Project } from "../project.ts";
+import type { Node } from "../syntax.ts";
 import { namedChildren } from "../syntax.ts";
 import type { Declaration, Template } from "../template.ts";
 import { eachOf, evaluate, type Names } from "./expression.ts";

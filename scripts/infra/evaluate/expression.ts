@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { Node } from "web-tree-sitter";
+import type { Node } from "../syntax.ts";
 import { namedChildren } from "../syntax.ts";
 import { functions } from "./functions.ts";
 import { isFields, type Lambda, Resource, Runtime, type Value } from "./values.ts";
@@ -114,7 +114,7 @@ function textOf(node: Node, names: Names): string {
 
 function binary(node: Node, of: (inner: Node | null | undefined) => Value): Value {
   const [left, right] = [node.childForFieldName("left"), node.childForFieldName("right")];
-  const operator = node.children.find((child) => child !== null && !child.isNamed)?.text ?? "";
+  const operator = node.children.find((child) => !child.isNamed)?.text ?? "";
   if (operator === "&&") return Boolean(of(left)) && Boolean(of(right));
   if (operator === "||") return Boolean(of(left)) || Boolean(of(right));
   if (operator === "??") return of(left) ?? of(right);
@@ -145,7 +145,7 @@ function member(value: Value, name: string, node: Node): Value {
     if (value.absent) throw new Error(`${node.text} reads a resource that is not deployed`);
     return new Runtime(`${value.name}.${name}`);
   }
-  const optional = node.children.some((child) => child?.text === ".?");
+  const optional = node.children.some((child) => child.text === ".?");
   if (optional && (value === null || (isFields(value) && !(name in value)))) return null;
   if (isFields(value) && name in value) return value[name] as Value;
   throw new Error(`${node.text} reads ${name}, which is not there`);

@@ -1,4 +1,3 @@
-import type { Node } from "web-tree-sitter";
 import { messageOf } from "../../../src/engine/model/errors.ts";
 import {
   bootstrapFile,
@@ -10,6 +9,7 @@ import {
 import { at, type Fields, type Resource } from "../evaluate/values.ts";
 import type { Project } from "../project.ts";
 import { offers } from "../regions.ts";
+import type { Node } from "../syntax.ts";
 import { type Finding, findingAt, namedChildren, placeOfText, type RuleName } from "../syntax.ts";
 import { bodyOf, propertyAt, stringOf } from "../template.ts";
 import { appFile, find, sharedFile } from "./driftSettings.ts";

@@ -1,5 +1,5 @@
-import type { Node } from "web-tree-sitter";
 import type { Project } from "../project.ts";
+import type { Node } from "../syntax.ts";
 import { type Finding, findingAt, itemsOf, placeOf, placeOfText, type RuleName } from "../syntax.ts";
 import { bodyOf, type Declaration, propertiesOf, propertyAt, stringOf, type Template } from "../template.ts";
 import { find, sharedFile } from "./driftSettings.ts";

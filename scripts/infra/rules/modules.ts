@@ -1,5 +1,5 @@
-import type { Node } from "web-tree-sitter";
 import type { Project } from "../project.ts";
+import type { Node } from "../syntax.ts";
 import { everyNode, type Finding, findingAt, namedChildren, placeOf } from "../syntax.ts";
 import { bodyOf, type Declaration, propertiesOf, propertyAt, type Template } from "../template.ts";
 

@@ -1,6 +1,6 @@
-import type { Node } from "web-tree-sitter";
 import { asAzdReads } from "../evaluate/deployment.ts";
 import type { Project } from "../project.ts";
+import type { Node } from "../syntax.ts";
 import { type Finding, findingAt, namedChildren, placeOfText } from "../syntax.ts";
 import { type Declaration, propertiesOf, stringOf, type Template } from "../template.ts";
 import { numberOf } from "./constraints.ts";

@@ -1,7 +1,7 @@
-import type { Node } from "web-tree-sitter";
 import { nearestName } from "../../../src/engine/client/doctor/checkSettings.ts";
 import type { Project } from "../project.ts";
 import { extraFile, parseType, type TypeText } from "../schemas.ts";
+import type { Node } from "../syntax.ts";
 import {
   type Finding,
   findingAt,
