@@ -9,7 +9,7 @@ import type { Settings } from "../engine/model/settings.ts";
 export const fastTakeover = {
   beatEveryMs: 500,
   beatCapMs: 450,
-  lookAgainMs: 250,
+  pollEveryMs: 250,
   breakAfterMs: 3_000,
   breakJitterMs: 150,
 } as const satisfies Partial<ElectionSettings>;
@@ -38,7 +38,7 @@ export interface ElectionSettings {
   /** A task that reports no progress for so long is ended. Default 0, no such gate. */
   readonly stallAfterMs: number;
   /** Time between two polls of a contender that waits. Default 500. */
-  readonly lookAgainMs: number;
+  readonly pollEveryMs: number;
   /** Wait as a contender until the budget ends, instead of polling once. Default false. */
   readonly watching: boolean;
   /** Challengers spread their breaks over at least this, and over four of their own round trips. Default 300. */
@@ -76,7 +76,7 @@ export function electionSettings(chosen: Partial<ElectionSettings> = {}): Electi
     beatCapMs: 900,
     breakAfterMs: 0,
     stallAfterMs: 0,
-    lookAgainMs: 500,
+    pollEveryMs: 500,
     watching: false,
     breakJitterMs: 300,
     budgetMs: Number.POSITIVE_INFINITY,
@@ -112,7 +112,7 @@ function relations(s: ElectionSettings): ReadonlyArray<readonly [string, boolean
     s.requestCapMs,
     s.beatEveryMs,
     s.beatCapMs,
-    s.lookAgainMs,
+    s.pollEveryMs,
     s.breakJitterMs,
     s.drainCapMs,
   ];
@@ -176,7 +176,7 @@ export type LeaseTimings = Pick<ElectionSettings, (typeof leaseTimings)[number]>
 
 const leaseTimings = [
   ...(["leaseDurationS", "marginMs", "renewEveryMs", "renewAgainMs"] as const),
-  ...(["requestCapMs", "lookAgainMs", "tries"] as const),
+  ...(["requestCapMs", "pollEveryMs", "tries"] as const),
 ] as const satisfies readonly (keyof ElectionSettings)[];
 
 export interface LeasesSettings extends ElectionSettings {

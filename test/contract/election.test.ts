@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ElectionEvent } from "../../src/election/events.ts";
-import { keepDeadMansWake } from "../../src/election/hold/deadMansWake.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
 import type { RaceOutcome } from "../../src/election/raceContext.ts";
 import { currentLeader } from "../../src/election/record/leaderView.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
+import { keepDeadMansWake } from "../../src/engine/leader/deadMansWake.ts";
 import type { LeaseStore } from "../../src/engine/storage/ports.ts";
 import { systemClock, systemRandom } from "../../src/engine/storage/system.ts";
 import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";

@@ -45,7 +45,7 @@ describe("settings", () => {
     ["lease length", { leaseDurationS: nan }],
     ["every interval and cap is above zero", { renewAgainMs: 0 }],
     ["every interval and cap is above zero", { beatEveryMs: nan }],
-    ["every interval and cap is above zero", { lookAgainMs: -1 }],
+    ["every interval and cap is above zero", { pollEveryMs: -1 }],
     ["every interval and cap is above zero", { breakJitterMs: 0 }],
     ["every interval and cap is above zero", { drainCapMs: Number.POSITIVE_INFINITY }],
     ["request cap < renew interval", { requestCapMs: 5_000 }],

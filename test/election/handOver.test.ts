@@ -45,7 +45,7 @@ test("a leader that is asked to stop lets go after two round trips, and a succes
 });
 
 test("a contender that is told to polls at once instead of after its pause, and once for each time", async () => {
-  const arena = contenders({ settings: { watching: true, lookAgainMs: 2_000 } });
+  const arena = contenders({ settings: { watching: true, pollEveryMs: 2_000 } });
   const one = arena.contender("node-1");
   const stopping = new AbortController();
   const led = one.race({ stopping: stopping.signal });
@@ -64,7 +64,7 @@ test("a contender that is told to polls at once instead of after its pause, and 
     if (signal.aborted) told = new AbortController();
     return signal;
   };
-  const two = contenders({ on: arena, settings: { watching: true, lookAgainMs: 2_000 }, between }).contender(
+  const two = contenders({ on: arena, settings: { watching: true, pollEveryMs: 2_000 }, between }).contender(
     "node-2",
   );
   void two.race({ pollNow });

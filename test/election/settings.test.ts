@@ -18,15 +18,15 @@ test("the defaults hold together, at every lease length and with early takeover"
 
 test("the settings of a fast takeover hold together: twice the beats and polls, and three beats may fail", () => {
   const [fast, usual] = [electionSettings(fastTakeover), electionSettings({ breakAfterMs: 4_000 })];
-  expect([usual.beatEveryMs / fast.beatEveryMs, usual.lookAgainMs / fast.lookAgainMs]).toEqual([2, 2]);
+  expect([usual.beatEveryMs / fast.beatEveryMs, usual.pollEveryMs / fast.pollEveryMs]).toEqual([2, 2]);
   expect(fast.breakAfterMs - 1_000 - 3 * fast.beatEveryMs).toBeGreaterThanOrEqual(fast.beatCapMs);
 });
 
 test("docs/ELECTION.md tells what the calls of a fast takeover cost in a month", () => {
   const page = readFileSync(new URL("../../docs/ELECTION.md", import.meta.url), "utf8");
-  const { beatEveryMs, renewEveryMs, lookAgainMs } = electionSettings(fastTakeover);
+  const { beatEveryMs, renewEveryMs, pollEveryMs } = electionSettings(fastTakeover);
   const leader = { other: 60_000 / beatEveryMs + 60_000 / renewEveryMs, queue: 32 };
-  const follower = { other: 60_000 / lookAgainMs, queue: 0 };
+  const follower = { other: 60_000 / pollEveryMs, queue: 0 };
   for (const [row, { other, queue }] of [
     ["leader with `fast`, the election alone, at most", leader],
     ["follower that watches with `fast`, at most", follower],

@@ -93,7 +93,7 @@ test("a contender that waits polls at once when it is woken, and the wake of a h
       },
       {
         ...{ holder, packLimitMs: 300_000, keepDays: 30 },
-        election: electionSettings({ watching: true, lookAgainMs: 30_000, budgetMs: 600_000 }),
+        election: electionSettings({ watching: true, pollEveryMs: 30_000, budgetMs: 600_000 }),
         loop: { loopMs: 2_000, fastLoopMs: 100 },
       },
     );
@@ -138,7 +138,7 @@ test("a contender that waits ends at once when its process stops", async () => {
     { storage, names, clock, random: world.random, log() {}, onElection() {} },
     {
       ...{ holder: "one", packLimitMs: 300_000, keepDays: 30 },
-      election: electionSettings({ watching: true, lookAgainMs: 30_000, budgetMs: 600_000 }),
+      election: electionSettings({ watching: true, pollEveryMs: 30_000, budgetMs: 600_000 }),
       loop: { loopMs: 2_000, fastLoopMs: 100 },
     },
   );

@@ -41,7 +41,7 @@ export function pollSchedule({ ports, settings, request }: RaceContext) {
     /** Until the next poll, spread a little so that waiting contenders do not poll in step. */
     pause: (): Promise<void> =>
       clock.sleep(
-        settings.lookAgainMs * (0.9 + 0.2 * random.number()),
+        settings.pollEveryMs * (0.9 + 0.2 * random.number()),
         request.pollNow?.() ?? request.stopping,
       ),
   };

@@ -142,7 +142,7 @@ export async function leadOn<T>(
       const error = errorOfOutcome(raced);
       if (error !== undefined && (!wait || raced.kind === "refused")) throw error;
     }
-    await clock.sleep(settings.lookAgainMs, signal);
+    await clock.sleep(settings.pollEveryMs, signal);
   }
 }
 

@@ -46,7 +46,7 @@ function atMost(limit: number): <T>(call: () => Promise<T>) => Promise<T> {
  */
 export interface Leases {
   /**
-   * Acquires the lease if it is free. `wait`: polls (each `lookAgainMs`) until it is, outages included, or the signal
+   * Acquires the lease if it is free. `wait`: polls (each `pollEveryMs`) until it is, outages included, or the signal
    * fires. Without `wait` an outage throws `StorageError`; a refused identity always does.
    */
   acquire(
@@ -146,7 +146,7 @@ export function leasesOn(ports: ElectionPorts, options: Omit<LeasesOptions, "con
           if (tried.kind === "failed" && (tried.definite || !wait)) throw tried.error;
         }
         if (!wait) return { kind: "heldByOther" };
-        await clock.sleep(settings.lookAgainMs * (0.9 + 0.2 * random.number()), stopping);
+        await clock.sleep(settings.pollEveryMs * (0.9 + 0.2 * random.number()), stopping);
       }
     },
     async read(name) {

@@ -1,5 +1,6 @@
 import { StorageError } from "../model/errors.ts";
 import { containersOf, queuesOf } from "../model/names.ts";
+import { pages } from "../storage/callSteps.ts";
 import { isContainerOrQueueMissing } from "../storage/createOnDemand.ts";
 import type { Client } from "./client.ts";
 
@@ -46,15 +47,3 @@ export const blobPage = ({ storage }: Client, container: string, prefix: string,
 
 export const blobPages = (client: Client, container: string, prefix: string, options?: ListOptions) =>
   pages((cursor) => blobPage(client, container, prefix, { ...options, cursor }));
-
-/** All pages of a list, one after the other. */
-export async function* pages<P extends { readonly cursor?: string }>(
-  list: (cursor: string | undefined) => Promise<P>,
-): AsyncGenerator<P, void, undefined> {
-  let cursor: string | undefined;
-  do {
-    const page = await list(cursor);
-    yield page;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-}

@@ -1,11 +1,10 @@
 import pMap from "p-map";
-import { decodeJson } from "../model/decode.ts";
+import { decodeJson, unlessUnreadable } from "../model/decode.ts";
 import { type Failure, failureSchema } from "../model/run.ts";
 import { parseTried, resultBlobs, runBlobs, type Work } from "../model/runBlobs.ts";
 import { isFinal, type State } from "../model/state.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits } from "./client.ts";
-import { unlessUnreadable } from "./runDocuments.ts";
 
 /** A note that an attempt failed while further attempts of its send follow. */
 export interface TriedNote {
@@ -52,7 +51,7 @@ export async function failedAttempts(
 async function readNote(client: Client, name: string): Promise<Failure | undefined> {
   const found = await client.storage.blobs.read(client.names.runs, name);
   if (found.kind === "missing") return undefined;
-  return unlessUnreadable(() => decodeJson(failureSchema, found.body, name), { newer: true });
+  return unlessUnreadable(() => decodeJson(failureSchema, found.body, name));
 }
 
 /** Whether another attempt has written the output. */

@@ -1,5 +1,5 @@
 import pMap from "p-map";
-import { decodeJson } from "../model/decode.ts";
+import { decodeJson, unlessUnreadable } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
 import { countOf } from "../model/figures.ts";
 import { chunksOfPack, type Range } from "../model/packs.ts";
@@ -11,7 +11,7 @@ import { blobPages } from "./containersAndQueues.ts";
 import { failedAttempts, type TriedNote } from "./failedAttempts.ts";
 import { type FailureGroup, groupFailures } from "./failureGroups.ts";
 import { rangeInputs } from "./planInputs.ts";
-import { readPlan, readState, requireSpec, unlessUnreadable } from "./runDocuments.ts";
+import { readPlan, readState, requireSpec } from "./runDocuments.ts";
 
 /**
  * How one send of one piece of work ended without output, or one chunk of it; or the latest failed attempt of work that is
@@ -55,9 +55,7 @@ export async function failures(
   const { records, notes } = await listFailed(client, runBlobs(run, uid).failures, max + 1);
   if (records.length === 0 && notes.length === 0)
     return { run, uid, failures: [], groups: [], trying: [], more: false };
-  const known = await unlessUnreadable(async () => ({ state: (await readState(client, run, uid))?.value }), {
-    newer: true,
-  });
+  const known = await unlessUnreadable(async () => ({ state: (await readState(client, run, uid))?.value }));
   const read = (name: string) => readRecord(client, name);
   const readable = await pMap(records.slice(0, max), read, { concurrency: clientLimits.readsAtOnce });
   // A record may tell of several chunks.
@@ -68,7 +66,7 @@ export async function failures(
   const origin = known?.state?.origin;
   // The plan of the newest generation, which only a readable state names: a retry may have planned anew.
   const plan = async () =>
-    known && (await unlessUnreadable(() => readPlan(client, { run, uid, origin }), { newer: true }))?.value;
+    known && (await unlessUnreadable(() => readPlan(client, { run, uid, origin })))?.value;
   const all = await withChunks(client, plan, [...ended, ...trying], options.inputs === true);
   const failures = all.slice(0, ended.length);
   return {

@@ -1,9 +1,8 @@
-import { decodeJson } from "../model/decode.ts";
+import { decodeJson, unlessUnreadable } from "../model/decode.ts";
 import { type Range, sizeOf } from "../model/packs.ts";
 import { type Plan, segmentSchema } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { type Client, clientLimits } from "./client.ts";
-import { unlessUnreadable } from "./runDocuments.ts";
 
 /** The input of one chunk, as the plan stored it; undefined where the plan is a count. */
 export async function chunkInput(client: Client, plan: Plan, chunk: number): Promise<unknown> {
@@ -54,5 +53,5 @@ export async function rangeInputs(
 async function readSegment(client: Client, name: string): Promise<readonly unknown[]> {
   const found = await client.storage.blobs.read(client.names.runs, name);
   const decode = () => (found.kind === "missing" ? undefined : decodeJson(segmentSchema, found.body, name));
-  return (await unlessUnreadable(decode, { newer: true }))?.inputs ?? [];
+  return (await unlessUnreadable(decode))?.inputs ?? [];
 }

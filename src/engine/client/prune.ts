@@ -1,7 +1,7 @@
 import { closedBlobs, parseClosed } from "../model/closedRun.ts";
-import { decodeJson } from "../model/decode.ts";
+import { decodeJson, unlessUnreadable } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
-import { keptBy } from "../model/marker.ts";
+import { keptIn } from "../model/marker.ts";
 import { runIdPattern } from "../model/names.ts";
 import { specSchema } from "../model/run.ts";
 import { specBlob } from "../model/runBlobs.ts";
@@ -9,7 +9,7 @@ import type { ListedBlob } from "../storage/ports.ts";
 import type { Client } from "./client.ts";
 import { command } from "./commands/command.ts";
 import { blobPages } from "./containersAndQueues.ts";
-import { headMarker, readBlob, uidsOf, unlessUnreadable } from "./runDocuments.ts";
+import { headMarker, readBlob, uidsOf } from "./runDocuments.ts";
 
 /** What was old. */
 export interface Pruned {
@@ -48,9 +48,7 @@ interface Pruning {
 
 async function pruneRuns(client: Client, { keepMs, dry }: Pruning): Promise<string[]> {
   const runs: string[] = [];
-  const kept = new Set<string>();
-  for await (const { blobs } of blobPages(client, client.names.active, "", { metadata: true }))
-    for (const run of blobs.flatMap(keptBy)) kept.add(run);
+  const kept = await keptIn(blobPages(client, client.names.active, "", { metadata: true }));
   for await (const { blobs, dateMs } of blobPages(client, client.names.runs, closedBlobs))
     for (const { name, lastModifiedMs } of blobs) {
       const id = parseClosed(name)?.id;
@@ -125,9 +123,7 @@ async function belongsToRun(client: Client, { id, uid, names }: Group): Promise<
   if ((await headMarker(client, id)).kind === "found") return true;
   const found = await readBlob(client, client.names.runs, specBlob(id));
   if (found.kind === "missing") return false;
-  const spec = await unlessUnreadable(() => decodeJson(specSchema, found.body, specBlob(id)), {
-    newer: true,
-  });
+  const spec = await unlessUnreadable(() => decodeJson(specSchema, found.body, specBlob(id)));
   if (spec === undefined || uid !== undefined) return spec === undefined || spec.uid === uid;
   // A spec alone is all that a submit which broke off has left.
   return (await uidsOf(client, id)).includes(spec.uid);

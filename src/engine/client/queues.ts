@@ -1,10 +1,10 @@
+import { unlessUnreadable } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { decodeMessage, isWake } from "../model/message.ts";
 import { queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
-import { unlessUnreadable } from "./runDocuments.ts";
 import { checkWhole } from "./runRequest.ts";
 
 /** A queue of the namespace, by its real name. */
@@ -51,7 +51,7 @@ export async function peekQueue({ storage, names }: Client, name: string, max = 
 async function viewMessage({ id, insertedMs, dequeueCount, text }: QueueMessage) {
   const view = { id, insertedAt: new Date(insertedMs).toISOString(), dequeueCount };
   const wakes = isWake(text);
-  const decoded = wakes ? undefined : await unlessUnreadable(() => decodeMessage(text), { newer: true });
+  const decoded = wakes ? undefined : await unlessUnreadable(() => decodeMessage(text));
   const kind = wakes ? "wake" : decoded?.kind;
   const cut = text.length > clientLimits.messageCharactersMax;
   const shown = cut ? text.slice(0, clientLimits.messageCharactersMax).toWellFormed() : text;

@@ -1,9 +1,9 @@
-import { canonicalJson } from "../model/decode.ts";
+import { canonicalJson, unlessUnreadable } from "../model/decode.ts";
 import { parseRunId } from "../model/names.ts";
 import type { Spec } from "../model/run.ts";
 import { isFinal } from "../model/state.ts";
 import { type Client, defined } from "./client.ts";
-import { readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
+import { readMarker, readSpec, readState } from "./runDocuments.ts";
 import { type CheckedRequest, invalid } from "./runRequest.ts";
 import { runs } from "./runs.ts";
 
@@ -27,7 +27,7 @@ export async function findReuse(client: Client, request: CheckedRequest): Promis
     (one) => !one.active && (!("params" in one) || isSame(one.params, request.params)),
   );
   for (const { run } of ended.slice(0, runsRead)) {
-    const found = await unlessUnreadable(() => reuseOf(client, run, request), { newer: true });
+    const found = await unlessUnreadable(() => reuseOf(client, run, request));
     if (typeof found === "object") return found;
   }
   return { keeps: [] };

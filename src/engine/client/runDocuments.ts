@@ -1,5 +1,5 @@
 import { decodeJson, idSchema } from "../model/decode.ts";
-import { CorruptDataError, InputError, NewerVersionError } from "../model/errors.ts";
+import { CorruptDataError, InputError } from "../model/errors.ts";
 import { isVouched } from "../model/manifestFits.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import { parseRunId } from "../model/names.ts";
@@ -130,17 +130,4 @@ export async function newestManifest(client: Client, state: State): Promise<Mani
     if (manifest !== undefined) return manifest;
   }
   return undefined;
-}
-
-/** What was read, or undefined if the bytes do not decode; with `newer` also if a newer version wrote them. */
-export async function unlessUnreadable<T>(
-  read: () => T | Promise<T>,
-  { newer }: { readonly newer: boolean },
-): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof CorruptDataError || (newer && error instanceof NewerVersionError)) return undefined;
-    throw error;
-  }
 }

@@ -2,6 +2,7 @@ import type { Marker } from "../model/marker.ts";
 import type { Manifest, Spec } from "../model/run.ts";
 import { isFinal, type State } from "../model/state.ts";
 import type { Client } from "./client.ts";
+import { asksRetry } from "./retried.ts";
 import { newestManifest, readMarker, readState, requireSpec, vouchedManifest } from "./runDocuments.ts";
 import { type RunView, viewOf } from "./runView.ts";
 
@@ -36,7 +37,7 @@ async function currentManifest(
   marker: Marker | undefined,
 ): Promise<Manifest | undefined> {
   if (state === undefined) return undefined;
-  const retried = marker?.uid === uid && marker.generation > state.generation;
+  const retried = marker?.uid === uid && asksRetry(state, marker);
   if (isFinal(state.phase)) return retried ? undefined : await newestManifest(client, state);
   return state.phase === "finishing" ? await vouchedManifest(client, state, state.generation) : undefined;
 }

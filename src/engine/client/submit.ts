@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { wireVersion } from "../model/decode.ts";
+import { unlessUnreadable, wireVersion } from "../model/decode.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { encodeMarker, type Marker } from "../model/marker.ts";
@@ -13,7 +13,7 @@ import { markerBy } from "./commands/decideCommand.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
 import { toldPackLimitMs } from "./leader.ts";
 import { findReuse } from "./reuse.ts";
-import { type RunKey, readMarker, readSpec, readState, unlessUnreadable } from "./runDocuments.ts";
+import { type RunKey, readMarker, readSpec, readState } from "./runDocuments.ts";
 import {
   type CheckedRequest,
   checkRequest,
@@ -143,7 +143,7 @@ async function trySubmit(
       return (await isBeingDeleted(client, run)) ? { kind: "deleting" } : { kind: "taken", spec };
     // One that does not decode counts as none: a marker is harmless, and the leader reports the error.
     const read = () => readState(client, run, owner);
-    state = ours ? undefined : (await unlessUnreadable(read, { newer: true }))?.value;
+    state = ours ? undefined : (await unlessUnreadable(read))?.value;
     phase = ours ? undefined : (state?.phase ?? "waiting");
   }
   const final = state !== undefined && isFinal(state.phase);

@@ -1,5 +1,4 @@
 import type { OnElectionEvent } from "../../election/events.ts";
-import { keepDeadMansWake } from "../../election/hold/deadMansWake.ts";
 import { LostLeadership } from "../../election/hold/leadership.ts";
 import { race } from "../../election/race.ts";
 import type { RaceOutcome, RaceRequest } from "../../election/raceContext.ts";
@@ -13,6 +12,7 @@ import { leaderBlob } from "../model/names.ts";
 import type { Clock, ContentLease, Random } from "../storage/ports.ts";
 import { isAbortError } from "../storage/system.ts";
 import { type CoordinateSettings, coordinate, newTerm } from "./coordinate.ts";
+import { keepDeadMansWake } from "./deadMansWake.ts";
 import { type Expiry, expiry } from "./deletion/expire.ts";
 import { GiveWayError } from "./perform/runErrors.ts";
 import { DeposedError } from "./perform/stateChain.ts";

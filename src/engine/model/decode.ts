@@ -58,3 +58,23 @@ export function canonicalJson(value: unknown): string {
       : inner,
   );
 }
+
+/** What a read gives, or undefined where its bytes do not decode. */
+export const unlessCorrupt = <T>(read: () => T | Promise<T>): Promise<T | undefined> =>
+  unless(read, CorruptDataError);
+
+/** The same, also where a newer version wrote them. */
+export const unlessUnreadable = <T>(read: () => T | Promise<T>): Promise<T | undefined> =>
+  unless(read, CorruptDataError, NewerVersionError);
+
+async function unless<T>(
+  read: () => T | Promise<T>,
+  ...kinds: readonly (typeof CorruptDataError | typeof NewerVersionError)[]
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (kinds.some((kind) => error instanceof kind)) return undefined;
+    throw error;
+  }
+}

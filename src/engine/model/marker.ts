@@ -74,6 +74,15 @@ interface KeepingMarker {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+/** The runs whose partials those of these markers reuse. */
+export async function keptIn(
+  pages: AsyncIterable<{ readonly blobs: readonly KeepingMarker[] }>,
+): Promise<ReadonlySet<string>> {
+  const kept = new Set<string>();
+  for await (const { blobs } of pages) for (const run of blobs.flatMap(keptBy)) kept.add(run);
+  return kept;
+}
+
 /** Other runs whose partials the run of a marker reuses, also where the marker does not decode. */
 export const keptBy = ({ name, metadata }: KeepingMarker): readonly string[] =>
   (metadata["keeps"]?.split(",") ?? []).filter((run) => run !== name);

@@ -46,16 +46,21 @@ export async function createOrReplace(
   await blobs.replace(container, name, body, { ...write, ifMatch: there.properties.etag });
 }
 
-/** The pages of a list, one at a time, so that of a long list only what is wanted is kept. One may be empty and not the last. */
-export async function* pagesOf(
+/** The pages of a list of blobs. */
+export const pagesOf = (
   blobs: BlobStore,
   container: string,
   prefix: string,
   options?: Omit<ListOptions, "cursor">,
-): AsyncGenerator<ListPage> {
+): AsyncGenerator<ListPage> => pages((cursor) => blobs.list(container, prefix, { ...options, cursor }));
+
+/** Pages one at a time, so that of a long list only what is wanted is kept. One may be empty and not the last. */
+export async function* pages<P extends { readonly cursor?: string | undefined }>(
+  list: (cursor: string | undefined) => Promise<P>,
+): AsyncGenerator<P, void, undefined> {
   let cursor: string | undefined;
   do {
-    const page = await blobs.list(container, prefix, { ...options, cursor });
+    const page = await list(cursor);
     yield page;
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { idSchema } from "../../model/decode.ts";
+import { idSchema, unlessCorrupt, unlessUnreadable } from "../../model/decode.ts";
 import { StorageError } from "../../model/errors.ts";
 import { identityHere } from "../../model/identity.ts";
 import { decodeMarker, encodeMarker, type Marker, type Want } from "../../model/marker.ts";
@@ -17,7 +17,6 @@ import {
   readState,
   uidsOf,
   uidWithoutSpec,
-  unlessUnreadable,
 } from "../runDocuments.ts";
 import { checkCap, newUid } from "../runRequest.ts";
 import { sendWakes } from "../submit.ts";
@@ -101,7 +100,7 @@ async function readCommandFacts(client: Client, id: string, retry: boolean): Pro
   // An unreadable manifest is no result, and a retry makes a new one.
   const read = () => readManifest(client, state, state.generation);
   const code = identityHere(client.calculations, spec.value.calculation);
-  return { ...facts, code, manifest: await unlessUnreadable(read, { newer: false }) };
+  return { ...facts, code, manifest: await unlessCorrupt(read) };
 }
 
 /**
@@ -113,7 +112,7 @@ async function readDeletionFacts(client: Client, id: string): Promise<CommandFac
   const etag = blob.kind === "missing" ? undefined : blob.properties.etag;
   const metadata = blob.kind === "missing" ? {} : blob.properties.metadata;
   const decode = () => (etag === undefined ? undefined : decodeMarker(metadata, id));
-  const marker = await unlessUnreadable(decode, { newer: false });
+  const marker = await unlessCorrupt(decode);
   const spec = await readBlob(client, client.names.runs, specBlob(id));
   const markerUid = idSchema.safeParse(metadata["uid"]).data;
   const hasSpec = spec.kind === "found";
@@ -121,7 +120,7 @@ async function readDeletionFacts(client: Client, id: string): Promise<CommandFac
     ? (uidOf(spec.body) ?? markerUid ?? (await uidsOf(client, id))[0] ?? newUid(client.random))
     : (markerUid ?? (await uidWithoutSpec(client, id)) ?? "");
   const read = () => (uid === "" ? undefined : readState(client, id, uid));
-  const state = await unlessUnreadable(read, { newer: true });
+  const state = await unlessUnreadable(read);
   return { uid, hasSpec, marker, markerEtag: etag, state: state?.value };
 }
 

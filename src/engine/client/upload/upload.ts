@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import pMap from "p-map";
 import { InputError } from "../../model/errors.ts";
+import { pages } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { uploadBlockBytes } from "../../storage/uploadBlocks.ts";
 import type { Client } from "../client.ts";
-import { ensuringContainers, pages } from "../containersAndQueues.ts";
+import { ensuringContainers } from "../containersAndQueues.ts";
 import { fileBody, findLocalFiles, type LocalFile, sha256OfFile } from "./localFiles.ts";
 
 export interface UploadRequest {

@@ -1,11 +1,10 @@
 import { closedBlob } from "../../model/closedRun.ts";
-import { decodeJson } from "../../model/decode.ts";
+import { decodeJson, unlessCorrupt } from "../../model/decode.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import type { Marker } from "../../model/marker.ts";
 import { specSchema } from "../../model/run.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
-import { unlessCorrupt } from "../poll/poll.ts";
 import { type ListedMarker, type PageBudget, type Term, takePages } from "../term.ts";
 
 /** What a deletion needs of a term. */

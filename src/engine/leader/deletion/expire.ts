@@ -2,7 +2,7 @@ import { closedBlob, closedBlobs, parseClosed } from "../../model/closedRun.ts";
 import { CorruptDataError, messageOf, NewerVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
-import { encodeMarker, keptBy } from "../../model/marker.ts";
+import { encodeMarker, keptIn } from "../../model/marker.ts";
 import { expiryBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
 import { runBlobs, specBlob } from "../../model/runBlobs.ts";
@@ -34,9 +34,12 @@ interface Sweep {
   nowMs: number;
 }
 
+/** Of `LEASEFOLD_KEEP_DAYS`. */
+const dayMs = 86_400_000;
+
 export function expiry(ports: Ports, keepDays: number) {
   const { storage, names, clock, log } = ports;
-  const keepMs = keepDays * limits.expiryEveryMs;
+  const keepMs = keepDays * dayMs;
   let sweep: Sweep | undefined;
   let askAgainMs = Number.NEGATIVE_INFINITY;
 
@@ -154,12 +157,8 @@ const hasBlobs = async ({ storage, names }: Ports, { lost: signal }: Leader, id:
   (await storage.blobs.list(names.runs, `${id}/`, { signal, pageSize: 1 })).blobs.length > 0;
 
 /** The runs whose partials active ones reuse. */
-async function keptRuns({ storage, names }: Ports, { lost: signal }: Leader): Promise<ReadonlySet<string>> {
-  const kept = new Set<string>();
-  for await (const { blobs } of pagesOf(storage.blobs, names.active, "", { metadata: true, signal }))
-    for (const run of blobs.flatMap(keptBy)) kept.add(run);
-  return kept;
-}
+const keptRuns = ({ storage, names }: Ports, { lost: signal }: Leader): Promise<ReadonlySet<string>> =>
+  keptIn(pagesOf(storage.blobs, names.active, "", { metadata: true, signal }));
 
 /** Writes the blob whose date says when the last sweep ended. */
 async function stamp({ storage, names }: Ports, leader: Leader): Promise<void> {

@@ -1,5 +1,6 @@
 import { addCalls, decodeCalls, encodeCalls } from "../../model/calls.ts";
 import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "../../model/closedRun.ts";
+import { unlessCorrupt } from "../../model/decode.ts";
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { givenUpOf } from "../../model/outcomes.ts";
@@ -10,7 +11,7 @@ import { isFinal, type State } from "../../model/state.ts";
 import { topLevel } from "../../model/tree.ts";
 import type { Ending } from "../decide/draft.ts";
 import { cleanupMessage } from "../decide/messages.ts";
-import { readManifest, unlessCorrupt } from "../poll/poll.ts";
+import { readManifest } from "../poll/poll.ts";
 import type { ListedMarker, Submitted, Term, TermRun } from "../term.ts";
 import { assertLegalMove, writeState } from "./perform.ts";
 import { sendAll } from "./send.ts";

@@ -1,4 +1,4 @@
-import { decodeJson, idSchema } from "../../model/decode.ts";
+import { decodeJson, idSchema, unlessCorrupt } from "../../model/decode.ts";
 import {
   CorruptDataError,
   LeasefoldError,
@@ -11,7 +11,7 @@ import { type Log, logEvents } from "../../model/log.ts";
 import { isVouched } from "../../model/manifestFits.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
-import { readSpec, unlessCorrupt } from "../poll/poll.ts";
+import { readSpec } from "../poll/poll.ts";
 import { commit, type ListedMarker, type Term } from "../term.ts";
 import { cleanUp, close, logEnd, manifestOrNone } from "./close.ts";
 import { DeposedError } from "./stateChain.ts";

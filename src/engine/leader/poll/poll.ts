@@ -1,5 +1,4 @@
 import { closedParamsMax } from "../../model/closedRun.ts";
-import { CorruptDataError } from "../../model/errors.ts";
 import { indexesOf, shardsOf } from "../../model/packs.ts";
 import { type Manifest, manifestSchema, planSchema, specSchema } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
@@ -109,16 +108,6 @@ export async function readSpec({ storage, names, leader }: Term, id: string): Pr
   const { given: _, params, ...spec } = found.value;
   const short = JSON.stringify(params ?? null).length <= closedParamsMax ? params : undefined;
   return { spec: { ...spec, params: short }, sha256: found.sha256, submittedMs: found.lastModifiedMs };
-}
-
-/** What a read gives, or undefined where its bytes do not decode. */
-export async function unlessCorrupt<T>(read: () => T | Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof CorruptDataError) return undefined;
-    throw error;
-  }
 }
 
 async function headNodes(

@@ -1,6 +1,6 @@
-import type { Clock } from "../../engine/storage/ports.ts";
-import type { QueueStore } from "../../engine/storage/queuePort.ts";
-import { cappedCall } from "../cappedCall.ts";
+import { cappedCall } from "../../election/cappedCall.ts";
+import type { Clock } from "../storage/ports.ts";
+import type { QueueStore } from "../storage/queuePort.ts";
 
 /** After a crash the message becomes visible within this time. */
 const hiddenForS = 6;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keepDeadMansWake } from "../../src/election/hold/deadMansWake.ts";
+import { keepDeadMansWake } from "../../src/engine/leader/deadMansWake.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import type { QueueStore } from "../../src/engine/storage/queuePort.ts";
