@@ -105,7 +105,7 @@ export function rangesCode(
   async function onThread<T>(
     task: TaskOptions,
     doomed: DoomedTask,
-    work: (ended: AbortSignal, doomedAt: (chunk: number) => void) => Promise<T>,
+    work: (ended: AbortSignal, told: Told) => Promise<T>,
   ): Promise<T> {
     const { limitMs, signal, onStart } = task;
     const leave = task.held === true ? undefined : await hold(task);
@@ -113,12 +113,12 @@ export function rangesCode(
     try {
       await onStart?.();
       signal?.throwIfAborted();
-      return await limited(clock, limitMs, signal, async (ended, doomedAt) => {
+      return await limited(clock, limitMs, signal, async (ended, told) => {
         onEnd = options.onTask?.(doomed);
         const doom = options.doom?.(doomed);
         if (doom === "kills") options.kill?.();
         if (doom !== undefined) await new Promise(() => {});
-        return work(ended, doomedAt);
+        return work(ended, told);
       });
     } finally {
       onEnd?.();
@@ -183,7 +183,7 @@ export function rangesCode(
         return { chunks, list };
       }),
     compute: ({ from, to, inputs, count, coverTo, gaps, pieces }, task) =>
-      onThread(task, { kind: "compute", from, to }, async (ended, doomedAt) => {
+      onThread(task, { kind: "compute", from, to }, async (ended, told) => {
         let ms = 0;
         const exit = Promise.withResolvers<never>();
         let failed: ComputeOutput["failed"];
@@ -201,7 +201,7 @@ export function rangesCode(
             const input = given as RangesInput | undefined;
             ms += options.chunkMs?.(chunk, random) ?? 100;
             const doom = options.doomChunk?.(chunk);
-            if (doom !== undefined) doomedAt(chunk);
+            if (doom !== undefined) told.doomedAt(chunk);
             if (doom === "kills") options.kill?.();
             if (doom === "exits")
               exit.reject(new ThreadEndedError(new CalculationError("thread-exited", "it left"), chunk));
@@ -232,7 +232,8 @@ export function rangesCode(
           failed = chunks;
         };
         const onPiece = async (piece: Range): Promise<void> => {
-          await task.onPiece?.(piece).catch((error: unknown) => exit.reject(error));
+          const tell = async () => task.onPiece?.(piece);
+          await told.outside(tell).catch((error: unknown) => exit.reject(error));
         };
         const computed = runCompute(computing, pack, noFiles, { onFailed, onPiece });
         const bytes = await Promise.race([computed, exit.promise]).catch((error: unknown) =>
@@ -284,12 +285,19 @@ export const filesIn = (text: string): string[] | undefined =>
 const chunksOf = (parts: readonly CoveringPart[]): number =>
   parts.reduce((sum, { from, to }) => sum + to - from, 0);
 
+interface Told {
+  /** The chunk that the thread came to, which it never ends. */
+  readonly doomedAt: (chunk: number) => void;
+  /** Does what is none of the task's time. */
+  readonly outside: (work: () => Promise<void>) => Promise<void>;
+}
+
 /** Ends at the limit or with the signal, as a thread is ended; what it was doing is left where it is. */
 function limited<T>(
   clock: Clock,
   limitMs: number,
   signal: AbortSignal | undefined,
-  work: (ended: AbortSignal, doomedAt: (chunk: number) => void) => Promise<T>,
+  work: (ended: AbortSignal, told: Told) => Promise<T>,
 ): Promise<T> {
   const ended = new AbortController();
   let at: number | undefined;
@@ -300,13 +308,27 @@ function limited<T>(
     };
     const unwanted = (): void => end(signal?.reason);
     signal?.addEventListener("abort", unwanted);
-    const takeBack = clock.after(limitMs, () => {
-      const late = new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`);
-      end(at === undefined ? late : new ThreadEndedError(late, at));
-    });
-    void work(ended.signal, (chunk) => {
+    let leftMs = limitMs;
+    let sinceMs = 0;
+    let takeBack = (): void => {};
+    const goOn = (): void => {
+      sinceMs = clock.monotonicMs();
+      takeBack = clock.after(leftMs, () => {
+        const late = new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`);
+        end(at === undefined ? late : new ThreadEndedError(late, at));
+      });
+    };
+    goOn();
+    const doomedAt = (chunk: number): void => {
       at = chunk;
-    })
+    };
+    const outside = async (other: () => Promise<void>): Promise<void> => {
+      takeBack();
+      leftMs -= clock.monotonicMs() - sinceMs;
+      await other();
+      if (!ended.signal.aborted) goOn();
+    };
+    void work(ended.signal, { doomedAt, outside })
       .then(resolve, reject)
       .finally(() => {
         ended.abort();

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { threadPool } from "../../src/app/threadPool.ts";
@@ -60,6 +61,16 @@ test("chunks that are left out are not computed, and are told as failed", async 
     { chunk: 1, code: "thread-exited", message: "chunk 1: it left" },
     { chunk: 2, code: "thread-exited" },
   ]);
+});
+
+test("the time for which a thread waits before a piece is none of its limit", async () => {
+  const onPiece = async () => void (await once(AbortSignal.timeout(700), "abort"));
+  const pieces = [0, 1, 2, 3].map((from) => ({ from, to: from + 1 }));
+  const limited = { ...task, limitMs: 1_500, onPiece };
+  expect(sumOf(await pool.compute({ ...chunks(), pieces }, limited))).toBe(6);
+  const error = await failureOf(pool.compute({ ...chunks({ hangs: "3" }), pieces }, limited));
+  expect(error).toBeInstanceOf(ThreadEndedError);
+  expect(error).toMatchObject({ code: "time-limit", chunk: 3 });
 });
 
 test("a thread waits before each piece of its pack until its process has told of it", async () => {

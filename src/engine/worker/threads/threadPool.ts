@@ -157,10 +157,7 @@ function runningTask(
   const { port1, port2 } = new MessageChannel();
   const stop = new AbortController();
   const ended = new AbortController();
-  /**
-   * `refusal`: the first error in answering the thread. `excess`: the task took too much time or memory. `halfway`: the chunk
-   * that was computed after half of the time.
-   */
+  /** The first error in answering the thread; too much time or memory; the chunk that was computed after half of the time. */
   const failure: { refusal?: unknown; excess?: CalculationError; halfway?: number | undefined } = {};
   const files = taskFiles(access, ended.signal);
 
@@ -170,6 +167,20 @@ function runningTask(
   };
   let timer = setTimeout(stopBy, startLimitMs, notStarted());
   let halfTime: NodeJS.Timeout | undefined;
+  let [leftMs, sinceMs] = [limitMs, 0];
+  const atHalf = (): void => {
+    failure.halfway = markedChunk(mark);
+  };
+  const goOn = (): void => {
+    sinceMs = performance.now();
+    const halfMs = leftMs - limitMs / 2;
+    if (halfMs > 0) halfTime = setTimeout(atHalf, halfMs);
+    timer = setTimeout(stopBy, leftMs, tooLong(limitMs, work));
+  };
+  const pause = (): void => {
+    leftMs -= performance.now() - sinceMs;
+    for (const one of [timer, halfTime]) clearTimeout(one);
+  };
   let unwatch = (): void => {};
   const unwanted = (): void => stop.abort();
   signal?.addEventListener("abort", unwanted);
@@ -180,15 +191,16 @@ function runningTask(
     if (message.say === "printed") onPrint?.(message.line, message.more ?? 0);
     else if (message.say === "inputs") await sink?.(message.inputs);
     else if (message.say === "save") await onSave?.(message.name, message.body);
-    else if (message.say === "reached") await onPiece?.(message.piece);
-    else {
+    else if (message.say === "reached") {
+      // The thread waits for storage, which is none of its time.
+      pause();
+      await onPiece?.(message.piece);
+      if (!ended.signal.aborted) goOn();
+    } else {
       clearTimeout(timer);
       await onStart?.(() => markedChunk(mark));
       if (!ended.signal.aborted) {
-        halfTime = setTimeout(() => {
-          failure.halfway = markedChunk(mark);
-        }, limitMs / 2);
-        timer = setTimeout(stopBy, limitMs, tooLong(limitMs, work));
+        goOn();
         unwatch = watchMemory(workerOf(message.thread), memoryMb, (text) => stopBy(outOfMemory(text)));
       }
     }
@@ -215,8 +227,7 @@ function runningTask(
     close(): void {
       // With a reason, or each task makes an error with its stack.
       ended.abort("ended");
-      clearTimeout(timer);
-      clearTimeout(halfTime);
+      for (const one of [timer, halfTime]) clearTimeout(one);
       unwatch();
       signal?.removeEventListener("abort", unwanted);
       port1.close();
