@@ -232,6 +232,11 @@ type leasefoldSettings = {
   @maxValue(256)
   LEASEFOLD_THREADS: int?
 
+  @description('Packs that a plan takes to be computed at once: instances times threads.')
+  @minValue(1)
+  @maxValue(100000)
+  LEASEFOLD_PLAN_WORKERS: int?
+
   @description('Heap of one worker thread, MB; all threads together stay below instanceMemoryMB.')
   @minValue(16)
   @maxValue(65536)

@@ -85,7 +85,7 @@ describe.skipIf(missing)("on real instances", () => {
     await page.getByText(/computed by 2 instances, \d threads?/).waitFor();
 
     await page.getByRole("link", { name: "seen" }).first().click();
-    await page.getByRole("link", { name: /2 instances, \d threads?/ }).waitFor();
+    await page.getByRole("link", { name: /computed by 2 instances/ }).waitFor();
     await page.getByText("Cells as a table").click();
     const cells = page.getByRole("region", { name: "Cells of the pack map" });
     await cells

@@ -261,6 +261,14 @@ describe("a run", () => {
     expect([bar(0, 4), bar(0.99, 4), bar(1, 4), bar(7, 4)]).toEqual(["░░░░", "███░", "████", "████"]);
   });
 
+  it("says how many of the packs in flight are computed and how many wait, while signs tell", () => {
+    const text = (threads: number) =>
+      runDetails(printed(), { ...view, computedBy: { instances: 2, threads } });
+    expect(text(4)).toContain("in flight    35: 4 computed by 2 instances, 31 wait\n");
+    expect(text(40)).toContain("in flight    35: 35 computed by 2 instances, 0 wait\n");
+    expect(runDetails(printed(), { ...view, active: false })).not.toContain("in flight    ");
+  });
+
   it("is told in full, one fact a line, within 80 columns", () => {
     const text = runDetails(printed(), view);
     expect(text).toBe(`primes-20261121-7f3k2a  computing
@@ -269,6 +277,7 @@ describe("a run", () => {
   packs        84 of 200 done, 1 failed, 120 sent, 2 resent
   chunks       8,400 of 20,000 done, 100 failed
   rate         12.3/s packs, 1,234/s chunks
+  in flight    35
   elapsed      7.2 s, about 9.3 s left (7.5 s to 13 s)
   led by       node-1 (term 3), node-2 (term 4)
   cap          2,000 packs in flight

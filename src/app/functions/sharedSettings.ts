@@ -35,6 +35,7 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
   LEASEFOLD_INSTANCE: undefined,
   LEASEFOLD_REGION: undefined,
   LEASEFOLD_THREADS: undefined,
+  LEASEFOLD_PLAN_WORKERS: undefined,
   LEASEFOLD_THREAD_MEMORY_MB: undefined,
   LEASEFOLD_WATCH: undefined,
   // One app may serve people who read, and another those who act.

@@ -73,8 +73,6 @@ export const clientLimits = {
   verifyAtOnce: 64,
   /** A verification ends after this time without any answer, plus three times the planned time of a pack. */
   verifyWaitMs: 60_000,
-  /** Default of packs computed at once: ten instances of two threads. */
-  planWorkers: 20,
   planWorkersMax: 100_000,
   /** Threads of an instance by `host.json`: `batchSize` + `newBatchThreshold`. */
   planThreads: 2,

@@ -146,6 +146,22 @@ export function lostText(view: Counted, lost: Lost & { readonly gapped?: number 
   return `${gaps}${count(lostOf(lost))} ${lostWord(view)}${more}`;
 }
 
+/**
+ * `12: 4 computed by 2 instances, 8 wait`: packs that were sent and have not ended. Signs tell who computes them, those of long packs
+ * only. Empty where nothing is in flight.
+ */
+export function inFlightText(
+  packs: Lost & { readonly sent: number; readonly done: number; readonly gapped?: number | undefined },
+  computedBy: { readonly instances: number; readonly threads: number } | undefined,
+): string {
+  const flying = packs.sent - packs.done - (packs.gapped ?? 0) - lostOf(packs);
+  if (flying <= 0) return "";
+  if (computedBy === undefined) return count(flying);
+  const computed = Math.min(computedBy.threads, flying);
+  const by = countOf(computedBy.instances, "instance");
+  return `${count(flying)}: ${count(computed)} computed by ${by}, ${count(flying - computed)} wait`;
+}
+
 /** `998 packs reused from nightly-1`: partials of earlier runs, or of itself before a retry, that a run folds. */
 export function reusedText(
   { packs, runs }: { readonly packs: number; readonly runs: readonly string[] },

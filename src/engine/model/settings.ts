@@ -37,6 +37,7 @@ export const settingsSchema = z.object({
   LEASEFOLD_PACK_LIMIT_S: whole(1, 86_400).default(300),
   LEASEFOLD_KEEP_DAYS: z.coerce.number().min(0).max(36_500).default(30),
   LEASEFOLD_THREADS: whole(1, 256).optional(),
+  LEASEFOLD_PLAN_WORKERS: whole(1, 100_000).default(20),
   LEASEFOLD_THREAD_MEMORY_MB: whole(16, 65_536).default(512),
   LEASEFOLD_EARLY_TAKEOVER: z.enum(["true", "false", "fast"]).default("true"),
   LEASEFOLD_READ_ONLY: flag.default(false),

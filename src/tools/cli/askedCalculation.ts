@@ -91,9 +91,14 @@ export async function askedCalculation(session: Session, asked: string): Promise
       await checkInstances(session, { ...described, file: file === undefined ? undefined : asked });
       return submit({ ...(await session.client()), calculations }, { ...request, calculation: name });
     },
-    plan: (request) =>
+    plan: async (request) =>
       planInThread(
-        { ...request, calculation: name },
+        {
+          ...request,
+          calculation: name,
+          // The threads that would compute it, where they run on this machine.
+          workers: request.workers ?? (await session.instances())?.threads,
+        },
         {
           calculations,
           clock: cli.clock,

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import * as z from "zod";
 import type { ApiPorts } from "../../app/api/apiRequest.ts";
 import { checkNesting } from "../../engine/calculation/params.ts";
@@ -6,6 +7,7 @@ import { calculationSchema } from "../../engine/client/describeCalculations.ts";
 import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
+import { threadsPerInstance } from "../local/instanceEnv.ts";
 import { instanceDown } from "../local/instancePort.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } from "./connect.ts";
@@ -17,6 +19,8 @@ import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } fro
 export interface InstanceApi extends Pick<ApiPorts, "calculations" | "submit" | "plan"> {
   /** They load a changed file by themselves. */
   readonly watch?: boolean | undefined;
+  /** Threads of all of them together. */
+  readonly threads?: number | undefined;
 }
 
 /** An instance that takes longer is skipped. */
@@ -34,6 +38,7 @@ export async function findInstanceApi(
   const { local } = found;
   return {
     watch: local.watch,
+    threads: local.instances.length * threadsPerInstance(availableParallelism(), local.instances.length),
     calculations: async () => listSchema.parse(await ask(local, "GET", "calculations")).calculations,
     submit: async (request) => {
       checkNesting({ name: request.calculation }, request.params);

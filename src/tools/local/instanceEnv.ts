@@ -33,6 +33,7 @@ export function embeddedEnv(options: EmbeddedEnvOptions): Env {
     // One message more than threads is fetched, so that a thread finds its next pack waiting.
     [`${queues}newBatchThreshold`]: threads,
     LEASEFOLD_THREADS: threads,
+    LEASEFOLD_PLAN_WORKERS: String(instances * Number(threads)),
     ...(calculations.length === 0 ? {} : { LEASEFOLD_CALCULATIONS: calculations.join(",") }),
     ...(namespace === undefined ? {} : { LEASEFOLD_NAMESPACE: namespace }),
     ...options.env,

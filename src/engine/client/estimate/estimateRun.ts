@@ -83,8 +83,9 @@ export async function estimateRun(
   ports: EstimatePorts,
 ) {
   const checked = checkRequest(request, ports.calculations);
-  const { planWorkers, planWorkersMax, planThreads } = clientLimits;
-  const workers = checkWhole("workers", request.workers, planWorkersMax) ?? planWorkers;
+  const { planWorkersMax, planThreads } = clientLimits;
+  const workers =
+    checkWhole("workers", request.workers, planWorkersMax) ?? ports.settings.LEASEFOLD_PLAN_WORKERS;
   const task = { calculation: checked.calculation.name, params: checked.params };
   const packLimitMs = ports.settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
   const { chunks, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(

@@ -21,7 +21,11 @@ export function addPlan(program: Command, session: Session): void {
   calculationCommand(program, "plan", "name of a calculation, or the file of your own, such as ./mine.ts")
     .description("plan a run here and time a few chunks, to estimate its size, duration and cost")
     .option("--pack-size <n>", "chunks per pack, instead of what is measured", wholeOption)
-    .option("--workers <n>", "packs computed at once by all instances (default: 20)", wholeOption)
+    .option(
+      "--workers <n>",
+      "packs computed at once (default: the threads of the local instances, or 20)",
+      wholeOption,
+    )
     .action(async (calculation: string, options: Options, command: Command) => {
       const { param, packSize, workers } = options;
       const { params: rows, plan } = await askedCalculation(session, calculation);

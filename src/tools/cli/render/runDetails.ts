@@ -14,6 +14,7 @@ import {
   deadlineEnd,
   dollars,
   duration,
+  inFlightText,
   lostText,
   olderText,
   oneLine,
@@ -121,6 +122,8 @@ function factsOf(view: Told, width: number): readonly Fact[] {
       "computed by",
       `${countOf(computedBy.instances, "instance")}, ${countOf(computedBy.threads, "thread")}`,
     );
+  const inFlight = view.active && packs !== undefined ? inFlightText(packs, computedBy) : "";
+  if (inFlight !== "") add("in flight", inFlight);
   add("elapsed", `${duration(view.elapsedS)}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);
   if (view.active && deadline !== undefined) {
     add("deadline", `${timeText(deadline.at)}, then ${deadlineEnd(view)}`);

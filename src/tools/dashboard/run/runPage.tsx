@@ -4,7 +4,7 @@ import type { PackMap } from "../../../engine/client/inspection/packMap.ts";
 import type { Timeline } from "../../../engine/client/inspection/timeline.ts";
 import type { Workers } from "../../../engine/client/inspection/workers.ts";
 import type { RunView } from "../../../engine/client/runView.ts";
-import { countOf, sentence } from "../../../engine/model/figures.ts";
+import { inFlightText, sentence } from "../../../engine/model/figures.ts";
 import { serviceNowMs, type UsedPoll, usePoll, useTick } from "../data/hooks.ts";
 import { Empty, Notice, Panel } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
@@ -63,6 +63,7 @@ function Body(of: {
   const map = usePoll<PackMap>(planned ? `${path}/map` : undefined, everyMs);
   const found = usePoll<Workers>(view.active ? "workers" : undefined, everyMs);
   const computedBy = found.value?.runs.find(({ uid }) => uid === view.uid);
+  const inFlight = view.active && view.packs !== undefined ? inFlightText(view.packs, computedBy) : "";
   const timeline = usePoll<Timeline>(`${path}/timeline`, everyMs);
   // What ends a run, a retry of it and a new term are shown without waiting for the next turn.
   const turn = `${view.active} ${view.generation} ${view.terms.length}`;
@@ -93,12 +94,9 @@ function Body(of: {
         {planned ? (
           <Panel title="Packs" aside={<MapAside map={map.value} route={route} view={view} />}>
             <Stale polled={map} />
-            {computedBy === undefined ? null : (
+            {inFlight === "" ? null : (
               <p class="dim">
-                computed by{" "}
-                <a href={hashOf({ view: "workers" })}>
-                  {countOf(computedBy.instances, "instance")}, {countOf(computedBy.threads, "thread")}
-                </a>
+                in flight <a href={hashOf({ view: "workers" })}>{inFlight}</a>
               </p>
             )}
             {map.value === undefined ? (
