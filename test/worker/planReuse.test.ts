@@ -121,6 +121,10 @@ test("packs that moved by whole shards take their nodes along, and others are me
 
 test.each([
   [
+    "does not decode",
+    (world: WorkerWorld, node: string) => rewrite(world, node, (text) => text, { folded: "many" }),
+  ],
+  [
     "is gone",
     async ({ storage, names }: WorkerWorld, node: string) =>
       void (await storage.blobs.remove(names.runs, node)),

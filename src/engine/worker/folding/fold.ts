@@ -44,13 +44,18 @@ export async function foldBounded<Output extends FoundOutput>(
   const hashes: Uint8Array[] = [];
   let [folded, attempts, reused, heldBytes, ms, foldedTo] = [0, 0, 0, 0, 0, 0];
   let parts: CoveringPart[] = [];
-  let batch: { readonly blob: ListedBlob; take(bytes: Uint8Array): void }[] = [];
+  let batch: { readonly blob: ListedBlob; take(bytes: Uint8Array | undefined): void }[] = [];
   const options = (): TaskOptions => ({
     ...fold.options,
     limitMs: Math.max(fold.options.limitMs - ms, 1),
   });
 
-  function add(output: Output, bytes: Uint8Array, isInNode: boolean): void {
+  function add(output: Output, bytes: Uint8Array | undefined): void {
+    if (bytes === undefined) {
+      if (fold.leaveOutGone) return;
+      throw new StorageLostError("storage-lost", `${output.blob.name} is gone`);
+    }
+    const isInNode = output.cover.from < foldedTo;
     if (output.facts.folded > 0 && !isInNode) parts.push({ ...output.cover, bytes });
     folded += output.facts.folded;
     attempts += output.facts.attempts;
@@ -64,11 +69,7 @@ export async function foldBounded<Output extends FoundOutput>(
   async function readBatch(): Promise<void> {
     const concurrency = limits.readsAtOnce;
     const read = await pMap(batch, ({ blob }) => readOne(ports, blob), { concurrency });
-    for (const [index, { blob, take }] of batch.entries()) {
-      const bytes = read[index];
-      if (bytes !== undefined) take(bytes);
-      else if (!fold.leaveOutGone) throw new StorageLostError("storage-lost", `${blob.name} is gone`);
-    }
+    for (const [index, { take }] of batch.entries()) take(read[index]);
     batch = [];
     heldBytes = parts.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
@@ -81,12 +82,19 @@ export async function foldBounded<Output extends FoundOutput>(
     heldBytes = done.bytes.length;
   }
 
+  /** A node that is gone saves nothing: what it folds is there. */
+  function addNode({ cover }: FoundOutput, bytes: Uint8Array | undefined): void {
+    if (bytes === undefined) return;
+    parts.push({ ...cover, bytes });
+    foldedTo = cover.to;
+  }
+
   /** Reads a blob with the next batch. */
-  async function hold(blob: ListedBlob, take: (bytes: Uint8Array) => void): Promise<void> {
+  async function hold(blob: ListedBlob, take: (bytes: Uint8Array | undefined) => void): Promise<void> {
     const isTooMuch = (): boolean => heldBytes + blob.bytes > ports.foldBytesMax;
     if (parts.length + batch.length >= 2 && isTooMuch()) {
       await readBatch();
-      if (isTooMuch()) await foldParts();
+      if (parts.length >= 2 && isTooMuch()) await foldParts();
     }
     batch.push({ blob, take });
     heldBytes += blob.bytes;
@@ -94,12 +102,8 @@ export async function foldBounded<Output extends FoundOutput>(
 
   for await (const output of outputs) {
     const node = fold.nodes?.get(output.cover.from);
-    if (node !== undefined) {
-      await hold(node.blob, (bytes) => parts.push({ ...node.cover, bytes }));
-      foldedTo = node.cover.to;
-    }
-    const isInNode = output.cover.from < foldedTo;
-    await hold(output.blob, (bytes) => add(output, bytes, isInNode));
+    if (node !== undefined) await hold(node.blob, (bytes) => addNode(node, bytes));
+    await hold(output.blob, (bytes) => add(output, bytes));
   }
   await readBatch();
   const facts: FoldFacts = { folded, attempts, reused, code: [...code].sort() };

@@ -1,3 +1,4 @@
+import { unlessCorrupt } from "../../model/decode.ts";
 import { spansOf } from "../../model/foldTree.ts";
 import { packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
 import { wholeShards } from "../../model/reuse.ts";
@@ -36,7 +37,8 @@ export async function reusedNodes(
     );
     const there = { ...of, plan: { ...plan, ...earlier }, wanted: { ...of.wanted, plan: earlier.plan } };
     const generations = new Map([...covers.keys()].map((index) => [index, earlier.origin ?? 1]));
-    for (const [index, node] of await findNodes(there, 1, generations)) {
+    const found = await unlessCorrupt(() => findNodes(there, 1, generations));
+    for (const [index, node] of found ?? []) {
       const cover = covers.get(index);
       if (cover !== undefined && node.facts.folded === sizeOf(cover))
         nodes.set(cover.from, { ...node, cover });
