@@ -121,10 +121,6 @@ test("packs that moved by whole shards take their nodes along, and others are me
 
 test.each([
   [
-    "does not decode",
-    (world: WorkerWorld, node: string) => rewrite(world, node, (text) => text, { folded: "many" }),
-  ],
-  [
     "is gone",
     async ({ storage, names }: WorkerWorld, node: string) =>
       void (await storage.blobs.remove(names.runs, node)),
@@ -146,6 +142,16 @@ test.each([
   const changed = inputs(1_000).with(7, "new");
   const twice = await plannedTwice(inputs(1_000), changed, 1, (world) => change(world, at.node(1, 1, 3)));
   expect(await twice.folded()).toEqual({ text: changed.join(), merges: 31 + 15 + (7 + 15) + 31 });
+});
+
+test("where a node does not decode none of its plan is taken", async () => {
+  const changed = inputs(1_000).with(7, "new");
+  const twice = await plannedTwice(inputs(1_000), changed, 1, (world) =>
+    rewrite(world, at.node(1, 1, 3), (text) => text, { folded: "many" }),
+  );
+  const { text, merges } = await twice.folded();
+  expect(text).toBe(changed.join());
+  expect(merges).toBeGreaterThan(900);
 });
 
 test("a node with a pack that its shard gave up is not taken", async () => {
