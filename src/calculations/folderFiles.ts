@@ -1,20 +1,26 @@
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { join, sep } from "node:path";
-import { type Files, filesOver } from "../engine/calculation/files.ts";
+import { join, relative, sep } from "node:path";
+import { type FileAccess, type Files, filesOver } from "../engine/calculation/files.ts";
 
 /**
  * The files of a local folder as a calculation reads them, for tests: the source `leasefold-inputs/` stands for the folder, as if
  * `leasefold upload` had put them there. They are read when they are listed, links are left out, and nothing is saved.
  */
-export function folderFiles(folder: string): Files {
-  const bytesOf = (path: string): Uint8Array => readFileSync(join(folder, path.slice(container.length)));
+export const folderFiles = (folder: string): Files => filesOver(folderAccess(folder));
+
+/** Where the folder is for a calculation. */
+export const folderSource = "leasefold-inputs/";
+
+/** The calls behind `folderFiles`. Throws the system's error for a folder that cannot be listed. */
+export function folderAccess(folder: string): FileAccess {
+  const bytesOf = (path: string): Uint8Array => readFileSync(join(folder, path.slice(folderSource.length)));
   const all = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
-    .map((one) => join(one.parentPath, one.name).slice(folder.length).split(sep).filter(Boolean).join("/"))
-    .map((name) => `${container}${name}`)
+    .map((one) => relative(folder, join(one.parentPath, one.name)).split(sep).join("/"))
+    .map((name) => `${folderSource}${name}`)
     .sort();
-  return filesOver({
+  return {
     async list(source) {
       const found = all.includes(source) ? [source] : all.filter((path) => path.startsWith(source));
       return {
@@ -25,7 +31,5 @@ export function folderFiles(folder: string): Files {
       };
     },
     read: async ({ path }, from, to) => Uint8Array.from(bytesOf(path).subarray(from, to)),
-  });
+  };
 }
-
-const container = "leasefold-inputs/";

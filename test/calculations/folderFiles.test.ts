@@ -27,6 +27,8 @@ describe("the files of a folder", () => {
     expect((await listed("leasefold-inputs/in/d")).map(({ path }) => path)).toEqual(all.slice(2));
     expect(await listed("leasefold-inputs/in/b.txt")).toMatchObject([{ path: all[0], bytes: 3 }]);
     expect(await listed("other/")).toEqual([]);
+    const odd = await Array.fromAsync(folderFiles(`${folder}/in/../`).list("leasefold-inputs/"));
+    expect(odd.map(({ path }) => path)).toEqual(all);
   });
 
   it("are read whole or in part, and have another ETag once they have changed", async () => {

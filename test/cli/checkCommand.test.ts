@@ -119,6 +119,28 @@ mine: 1 broken, 3 not tried
     expect(out).toMatch(/mine: 1 broken\n$/);
   });
 
+  it("check reads a folder of this machine as the source, without storage, and says so where none is given", async () => {
+    await mkdir(join(folder, "texts"), { recursive: true });
+    for (const name of ["a", "b", "c"]) await writeFile(join(folder, "texts", name), name.repeat(5));
+    const file = join(folder, "sizes.mjs");
+    await writeFile(
+      file,
+      `import { defineCalculation, z } from "leasefold";
+       export default defineCalculation({ name: "sizes", summary: "", params: z.strictObject({ source: z.string() }),
+         plan: ({ source }, { files }) => files.list(source),
+         async compute({ input, files }) { let n = 0; for await (const bytes of files.read(input)) n += bytes.length; return n; },
+         merge: (a, b) => a + b, zero: () => 0 });`,
+    );
+    const { exitCode, out } = await run("check ./sizes.mjs --folder texts");
+    expect([exitCode, out]).toEqual([0, expect.stringContaining("3 chunks in 3 packs on 2 threads")]);
+    expect((await run("check ./sizes.mjs")).err).toBe(
+      "leasefold: invalid --source: must be given; submit --upload FOLDER uploads it, check and try --folder FOLDER read one of this machine\n",
+    );
+    expect((await run("check ./sizes.mjs --folder none")).err).toMatch(
+      /invalid --folder: cannot read the folder none: no such/,
+    );
+  });
+
   it("check lets plain floating-point sums pass", async () => {
     const { exitCode, out } = await check("compute: ({ index }) => (index + 1) / 10", "--json");
     expect(exitCode).toBe(0);

@@ -8,8 +8,8 @@ import { cliWorld, shown } from "./cliWorld.ts";
 const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
 
-async function submitted() {
-  const world = await cliWorld();
+async function submitted(change: Parameters<typeof cliWorld>[0] = {}) {
+  const world = await cliWorld(change);
   return { ...world, submitted: await submit(world.client, request) };
 }
 
@@ -90,8 +90,8 @@ describe("leasefold pause, resume, cancel, cap", () => {
 });
 
 describe("leasefold retry", () => {
-  async function failed() {
-    const world = await submitted();
+  async function failed(change = {}) {
+    const world = await submitted(change);
     const error = { code: "x", message: "pack 3 threw" };
     await world.putState(world.submitted, { phase: "failed", layout, command: 2, error });
     world.storage.operator.deleteBlob(names.active, "r1");
@@ -104,6 +104,17 @@ describe("leasefold retry", () => {
     await world.advance(500);
     await putState(of, { phase: "computing", layout, generation: 2, command: 3, answer: "done" });
     expect(await world.finish(ended)).toEqual({ exitCode: 0, out: "r1  retry: done, computing\n", err: "" });
+  });
+
+  it("is refused where the file is newer than what the instances run, whose new threads would load it", async () => {
+    const sum = { name: "sum", summary: "", params: [], schema: {}, code: "sum@sha256:3f2a8b1c9d0e" };
+    const instances = async () => ({ calculations: async () => [{ ...sum, changed: true as const }] });
+    const { run } = await failed({ instances });
+    for (const line of ["retry r1", "retry r1 --recompute", "retry r1 --mix --wait"])
+      expect(await run(line)).toMatchObject({
+        exitCode: 2,
+        err: expect.stringMatching(/the file is newer than what the instances run.*leasefold up --add/),
+      });
   });
 
   it("is refused for a run that works", async () => {

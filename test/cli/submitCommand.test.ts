@@ -34,7 +34,7 @@ describe("leasefold submit", () => {
 
   it.each([
     [false, /newer than what the instances run.*leasefold up --add <file>.*--watch/],
-    [true, /newer than what the instances run.*load a changed one within seconds: submit again/],
+    [true, /newer than what the instances run.*load a changed one within seconds: try again/],
   ])(
     "refuses a file that has changed with advice that fits instances that watch it: %j",
     async (watch, err) => {

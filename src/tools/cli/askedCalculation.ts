@@ -16,6 +16,7 @@ import { shownIdentity } from "../../engine/model/identity.ts";
 import { readSettings } from "../../engine/model/settings.ts";
 import type { Cli, Session } from "./cli.ts";
 import { clientFiles, type Surroundings } from "./connect.ts";
+import type { InstanceApi } from "./instanceApi.ts";
 import { loadFiles } from "./loadFiles.ts";
 import { offerToAdd } from "./up/addCalculation.ts";
 
@@ -136,12 +137,24 @@ async function checkInstances(
 }
 
 const loading =
-  'They watch their files and load a changed one within seconds: submit again. The output of "leasefold up" says if it does not load';
+  'They watch their files and load a changed one within seconds: try again. The output of "leasefold up" says if it does not load';
 
 const fixWith = (file = "<file>"): string => `"leasefold up --add ${file}" loads it into them`;
 
 const otherCode = (message: string): InputError =>
   new InputError("conflict", "other-code", message, { field: "calculation" });
+
+/** Throws `InputError` if the file has changed since the instances loaded it: their new threads load what it is now. */
+export function refuseChanged(
+  { code, changed }: Pick<DescribedCalculation, "code" | "changed">,
+  { watch }: Pick<InstanceApi, "watch">,
+): void {
+  if (changed !== true) return;
+  const load = `${fixWith()}; "leasefold up --watch" loads a changed file by itself`;
+  throw otherCode(
+    `the file is newer than what the instances run, which is ${shownIdentity(code)}. ${watch === true ? loading : load}`,
+  );
+}
 
 /** A calculation whose code only the local instances have; they check its parameters and plan it. */
 async function ofInstances(
@@ -160,24 +173,16 @@ async function ofInstances(
     const more = there.map((one) => one.name).filter((one) => !known.includes(one));
     throw unknown(name, known, `the instances know ${more.length === 0 ? "no other" : more.join(", ")}`);
   }
-  const { changed, ...described } = found;
-  const refuseChanged = (): void => {
-    if (changed !== true) return;
-    const restart = `${fixWith()}; "leasefold up --watch" loads a changed file by itself`;
-    throw otherCode(
-      `the file is newer than what the instances run, which is ${shownIdentity(found.code)}. ` +
-        (instances.watch === true ? loading : restart),
-    );
-  };
+  const { changed: _changed, ...described } = found;
   return {
     ...described,
     check: () => undefined,
     async submit(request) {
-      refuseChanged();
+      refuseChanged(found, instances);
       return await instances.submit({ ...request, calculation: name });
     },
     async plan(request) {
-      refuseChanged();
+      refuseChanged(found, instances);
       return await instances.plan({ ...request, calculation: name });
     },
   };

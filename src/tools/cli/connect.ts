@@ -1,4 +1,6 @@
+import { resolve } from "node:path";
 import { connectStorage, type StorageConnection } from "../../azure/connectStorage.ts";
+import { folderAccess, folderSource } from "../../calculations/folderFiles.ts";
 import type { Calculations } from "../../engine/calculation/contract.ts";
 import type { FileAccess } from "../../engine/calculation/files.ts";
 import type { Client } from "../../engine/client/client.ts";
@@ -9,7 +11,7 @@ import { readSettings } from "../../engine/model/settings.ts";
 import { isAbortError, systemClock, systemRandom } from "../../engine/storage/system.ts";
 import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import { findLocalFile } from "../local/localFile.ts";
-import { badOption } from "./options.ts";
+import { badOption, systemReason } from "./options.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -178,4 +180,18 @@ export function clientFiles(client: () => Promise<Client>, env: Env): FileAccess
     list: async (...asked) => (await open()).list(...asked),
     read: async (...asked) => (await open()).read(...asked),
   };
+}
+
+/** What a command reads that computes here: the storage, or with `--folder` that folder, which is then the source. */
+export function filesHere(
+  { env, folder }: Surroundings,
+  client: () => Promise<Client>,
+  asked: string | undefined,
+): { readonly access: FileAccess; readonly pairs: readonly string[] } {
+  if (asked === undefined) return { access: clientFiles(client, env), pairs: [] };
+  try {
+    return { access: folderAccess(resolve(folder, asked)), pairs: [`source=${folderSource}`] };
+  } catch (cause) {
+    throw badOption("folder", `cannot read the folder ${asked}: ${systemReason(cause)}`);
+  }
 }

@@ -137,9 +137,13 @@ export function asTyped(error: unknown, argv: readonly string[]): unknown {
   if (found === undefined && code !== "bad-parameter") return error;
   const { option, text = "" } = found ?? { option: optionOf(field) };
   const value = /^\S{0,60}$/.test(text) ? text : JSON.stringify(clip(text, shownMax));
-  const shown = value === "" || rule.includes(value) ? rule : `${value}: ${rule}`;
+  const more = field === "source" && found === undefined ? sourceHint : "";
+  const shown = `${value === "" || rule.includes(value) ? rule : `${value}: ${rule}`}${more}`;
   return new InputError(reason, code, `invalid ${option}: ${shown}`, details);
 }
+
+const sourceHint =
+  "; submit --upload FOLDER uploads it, check and try --folder FOLDER read one of this machine";
 
 /** The option that gave a field, and its text. A time in ms is an option without the unit: `--pack-limit` is `packLimitMs`. */
 function typedFor(field: string, argv: readonly string[]): { option: string; text?: string } | undefined {

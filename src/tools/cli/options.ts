@@ -1,5 +1,5 @@
 import { getSystemErrorMap } from "node:util";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { InputError, messageOf } from "../../engine/model/errors.ts";
 import type { Tolerance } from "../../engine/model/run.ts";
 import { duration, typedMs } from "./render/text.ts";
@@ -13,6 +13,10 @@ export const calculationCommand = (program: Command, name: string, argument: str
     .usage("<calculation> [--<parameter> <value> …] [options]")
     .allowUnknownOption()
     .allowExcessArguments();
+
+/** For commands that compute here. */
+export const folderOption = (): Option =>
+  new Option("--folder <path>", "read this folder as the source, instead of what is uploaded");
 
 /** The options of a command and of all commands, as they are typed. */
 export const optionNames = (command: Command): string[] =>

@@ -4,7 +4,6 @@ import { countOf } from "../../../engine/model/figures.ts";
 import { readSettings } from "../../../engine/model/settings.ts";
 import { systemRandom as random } from "../../../engine/storage/system.ts";
 import type { Cli, Session } from "../cli.ts";
-import { clientFiles } from "../connect.ts";
 import { type CheckRow, rowOf } from "./checkRows.ts";
 import type { LawsTried } from "./checkThread.ts";
 import { type CheckRequest, lawsInThread, type ThreadEnd, type ThreadSetup } from "./lawsInThread.ts";
@@ -16,11 +15,15 @@ export type CheckReport = Awaited<ReturnType<typeof runCheck>>;
 const threads = 2;
 
 /** Tries every law in a thread, then runs the same chunks through the engine. Calls `onRow` as soon as a row is known. */
-export async function runCheck(session: Session, request: CheckRequest, onRow: (row: CheckRow) => void) {
+export async function runCheck(
+  session: Session,
+  { access, ...request }: CheckRequest & Pick<ThreadSetup, "access">,
+  onRow: (row: CheckRow) => void,
+) {
   const { cli } = session;
   const settings = readSettings(cli.env);
   const setup = {
-    access: clientFiles(() => session.client(), cli.env),
+    access,
     memoryMb: settings.LEASEFOLD_THREAD_MEMORY_MB,
     packLimitMs: settings.LEASEFOLD_PACK_LIMIT_S * 1000,
   };

@@ -8,9 +8,10 @@ import { optionOf, valueText } from "../../../engine/model/json.ts";
 import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "../askedCalculation.ts";
 import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
+import { filesHere } from "../connect.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { isRequired } from "../freeOptions.ts";
-import { calculationCommand, checkRange, optionNames, wholeOption } from "../options.ts";
+import { calculationCommand, checkRange, folderOption, optionNames, wholeOption } from "../options.ts";
 import { wrapped } from "../render/table.ts";
 import { count, countOf, oneLine, shellText, wrap } from "../render/text.ts";
 import { writeStarter } from "../starter/writeStarter.ts";
@@ -108,25 +109,28 @@ export function addCheck(program: Command, session: Session): void {
     .description("test the laws of a calculation: is its result the same however it is computed?")
     .option("--chunks <n>", "number of neighboring chunks to test with, at most (default: 200)", wholeOption)
     .option("--limit <s>", "seconds that one call of your code may take", wholeOption, 30)
+    .addOption(folderOption())
     .usage("<file or name> [--<parameter> <value> …] [options]")
     .action(
       async (
         asked: string,
-        options: { chunks?: number; param?: string[]; limit: number },
+        options: { chunks?: number; param?: string[]; limit: number; folder?: string },
         command: Command,
       ) => {
         const { cli } = session;
-        const { param: pairs = [], limit, chunks } = options;
+        const { param = [], limit, chunks, folder } = options;
+        const { access, pairs } = filesHere(cli, () => session.client(), folder);
         for (const [name, value] of Object.entries({ chunks, limit })) checkRange(name, value, 1);
         const file = fileAsked(cli.folder, asked);
         const request = {
           files: calculationFiles(cli, file),
           name: file === undefined ? asked : undefined,
           tokens: command.args.slice(1),
-          pairs,
+          pairs: [...param, ...pairs],
           own: optionNames(command),
           chunks,
           limitMs: limit * 1000,
+          access,
         };
         // A lazy import, so that other commands do not load the whole engine.
         const [{ runCheck }, { linesOf }] = await Promise.all([

@@ -4,6 +4,7 @@ import { command } from "../../../engine/client/commands/command.ts";
 import type { Change } from "../../../engine/client/commands/decideCommand.ts";
 import { status } from "../../../engine/client/status.ts";
 import { InputError } from "../../../engine/model/errors.ts";
+import { refuseChanged } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";
 import { stateText } from "../render/text.ts";
@@ -71,15 +72,17 @@ export function addRetry(program: Command, session: Session): void {
     });
 }
 
-/** With the code identity of the local instances, which may differ from that of this program. */
+/** With the code identity of the local instances, which may differ from that of this program. A file that is newer is refused. */
 async function retryOf(session: Session, run: string, options: RetryOptions): Promise<Change> {
   const { recompute, mix, changedInputs } = options;
   const redo = recompute ? "recompute" : mix ? "mix" : changedInputs ? "changed-inputs" : undefined;
   const instances = await session.instances();
   const there = await instances?.calculations().catch(() => undefined);
-  if (there === undefined) return { kind: "retry", redo };
+  if (instances === undefined || there === undefined) return { kind: "retry", redo };
   const { calculation } = await status(await session.client(), run);
-  return { kind: "retry", redo, code: there.find(({ name }) => name === calculation)?.code };
+  const found = there.find(({ name }) => name === calculation);
+  if (found !== undefined) refuseChanged(found, instances);
+  return { kind: "retry", redo, code: found?.code };
 }
 
 /** `leasefold delete RUN`: deletes a run and its results, without asking for confirmation. */

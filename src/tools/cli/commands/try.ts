@@ -6,9 +6,16 @@ import { userFrames } from "../../../engine/calculation/placeOf.ts";
 import { CalculationError } from "../../../engine/model/errors.ts";
 import { registryFor } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
-import { clientFiles } from "../connect.ts";
+import { filesHere } from "../connect.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { badOption, calculationCommand, checkRange, optionNames, wholeOption } from "../options.ts";
+import {
+  badOption,
+  calculationCommand,
+  checkRange,
+  folderOption,
+  optionNames,
+  wholeOption,
+} from "../options.ts";
 import { type Fact, factLines } from "../render/runDetails.ts";
 import { bytes, clip, count, duration, oneLine } from "../render/text.ts";
 import type { Tried } from "../try/tryChunk.ts";
@@ -19,6 +26,7 @@ interface Options {
   readonly inspect?: boolean;
   readonly profile?: string;
   readonly param?: readonly string[];
+  readonly folder?: string;
 }
 
 /** `leasefold try`: one chunk in this process, under a debugger or a profiler if wanted. */
@@ -26,6 +34,7 @@ export function addTry(program: Command, session: Session): void {
   calculationCommand(program, "try", "a file such as ./mine.ts, or the name of a calculation")
     .description("compute one chunk here: see what it prints, debug it, profile it")
     .option("--chunk <n>", "which one (default: 0, or with --run its first that failed)", wholeOption)
+    .addOption(folderOption().conflicts("run"))
     .option("--run <run>", "take parameters and recorded input of this run")
     .option("--inspect", "wait for a debugger, and stop where your compute is called")
     .option("--profile <file>", "write a CPU profile of it, such as out.cpuprofile")
@@ -38,12 +47,14 @@ export function addTry(program: Command, session: Session): void {
       const calculation = calculations.get(name);
       const tokens = command.args.slice(1);
       const rows = describeParams(calculation);
-      const given = readFreeOptions(tokens, options.param, rows, optionNames(command));
+      const { access, pairs } = filesHere(cli, () => session.client(), options.folder);
+      const all = [...(options.param ?? []), ...pairs];
+      const given = readFreeOptions(tokens, all, rows, optionNames(command));
       if (run !== undefined && Object.keys(given).length > 0)
         throw badOption("run", "its parameters are those of the run; give none beside it");
       const { planChunk, recordedChunk, tryChunk } = await import("../try/tryChunk.ts");
       const how = {
-        access: clientFiles(() => session.client(), cli.env),
+        access,
         clock: cli.clock,
         inspect,
         profile: profile === undefined ? undefined : resolve(cli.folder, profile),
@@ -82,6 +93,9 @@ async function waitForDebugger(session: Session): Promise<void> {
   inspector.waitForDebugger();
 }
 
+/** Of an input and a partial; --json has all. */
+const shownMax = 500;
+
 async function tell(session: Session, name: string, tried: Tried, profile?: string): Promise<void> {
   const { index, count: chunks, input, computeMs, filesMs, fileBytes, partial, planMs } = tried;
   const text = Buffer.from(partial).toString();
@@ -90,7 +104,8 @@ async function tell(session: Session, name: string, tried: Tried, profile?: stri
   if (session.json())
     return await session.printJson({ calculation: name, ...tried, partial: value, partialBytes, profile });
   const { out } = session.cli;
-  const shown = (one: unknown) => clip(oneLine(JSON.stringify(one) ?? "none"), out.columns - 12);
+  const shown = (one: unknown) =>
+    clip(oneLine(JSON.stringify(one) ?? "none"), Math.min(out.columns - 12, shownMax));
   const facts: Fact[] = [
     ["chunk", `${count(index)} of ${count(chunks)}`],
     ...(input === undefined ? [] : [["input", shown(input)] as const]),
