@@ -78,6 +78,7 @@ const packTable: readonly (readonly [string, readonly Ended[], readonly number[]
   ["a chunk that threw", row("threw"), [], 1, fail("threw 1")],
   ["a chunk that nothing tolerates", endedAt("threw", 21), [], 0, fail("threw 1")],
   ["a chunk of another pack", endedAt("threw", 40), [], 1, fail("threw 1")],
+  ["chunks that end before they begin", endedAt("threw", { from: 21, to: 18 }), [], 16, fail("threw 1")],
   ["a death in half of the pack", endedAt("died", half), [], 1, { ...alone, doubt: half }],
   ["a death anywhere in the pack", endedAt("died", pack), [], 1, alone],
   [

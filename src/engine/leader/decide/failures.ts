@@ -74,6 +74,9 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   const verdict = verdictOf(records, made, { chunks: chunksOfPack(layout, pack), tolerated });
   if (verdict.kind === "fail") markFailed(draft, pack, lackingOf(state, pack, records));
   else if (verdict.kind === "replace") {
+    // The next turn begins with what these ends tell.
+    if (state.paused && verdict.doubt !== undefined)
+      state.again[pack] = { ...made, alone: verdict.alone || undefined, doubt: verdict.doubt };
     if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
     state.again[pack] = { ...made, sends };
     resendPack(draft, pack, verdict);

@@ -58,8 +58,11 @@ export function fanOut(draft: Draft): void {
     for (; state.cursor < to && hasRoom(); state.cursor += 1) {
       const pack = state.cursor;
       if (outcome(pack) !== "open") continue;
-      const repeat = pack < state.doubtUpTo;
-      addSend(draft, { pack, send: state.firstSend, urgent: isUrgent(state, pack, at.share), repeat });
+      const again = state.again[pack];
+      if (again !== undefined) again.atMs = at.nowMs;
+      const { alone } = again ?? {};
+      const urgent = alone === true || isUrgent(state, pack, at.share);
+      addSend(draft, { pack, send: state.firstSend, urgent, repeat: pack < state.doubtUpTo, alone });
       state.inFlight += 1;
     }
   }

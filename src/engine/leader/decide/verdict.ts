@@ -75,6 +75,7 @@ const narrowest = (ends: readonly Ended[], chunks: Range, fromSend = 1): Range |
       at !== undefined &&
       at.from >= chunks.from &&
       at.to <= chunks.to &&
+      at.from < at.to &&
       sizeOf(at) < sizeOf(chunks),
   )?.at;
 

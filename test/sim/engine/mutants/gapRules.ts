@@ -125,6 +125,13 @@ export const gapRules: readonly Mutant[] = [
     edits: edit("leader/decide/messages.ts", "    leftOut,\n    doubt,", "    leftOut,"),
   },
   {
+    without: "what ends have told before a pause",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: ["a pause between deaths loses nothing of what they have found"],
+    edits: edit("leader/decide/restart.ts", "state.again = told;", "state.again = {};"),
+  },
+  {
     without: "what is left out in resends of what was lost",
     rule: 32,
     killedBy: "the scenario's own end",

@@ -118,6 +118,19 @@ const messagesAreLost = async (script: Script): Promise<void> => {
   };
 };
 
+/** A pause as soon as this is so. */
+const pausesAfter =
+  (what: string, isSo: (script: Script) => boolean) =>
+  async (script: Script): Promise<void> => {
+    await script.until(what, () => isSo(script));
+    await script.tell("pause");
+    await script.world.advance(30_000);
+    await script.tell("resume");
+  };
+
+const deathsIn = ({ run }: Script): number =>
+  [...(run()?.failures.values() ?? [])].filter(({ failure }) => failure.code === "process-ended").length;
+
 export const doomedChunkScenarios: Readonly<Record<string, Scenario>> = {
   ...Object.fromEntries(each),
   "a chunk that ends the process of the only instance is all that its tolerant run loses": () =>
@@ -172,13 +185,32 @@ export const doomedChunkScenarios: Readonly<Record<string, Scenario>> = {
       {
         seed: 98,
         doomed: { 21: "hangs" },
-        during: async (script) => {
-          await script.until("the first limit", () => (script.run()?.failures.size ?? 0) > 0);
-          await script.tell("pause");
-          await script.world.advance(30_000);
-          await script.tell("resume");
-        },
+        during: pausesAfter("the first limit", ({ run }) => (run()?.failures.size ?? 0) > 0),
       },
       loses("21-22"),
+    ),
+  "a pause between deaths loses nothing of what they have found": () =>
+    doomedChunks(
+      {
+        seed: 91,
+        doomed: { 1234: "kills" },
+        request: { chunks: 8_000, packSize: 2_000 },
+        during: pausesAfter("two deaths", (script) => deathsIn(script) === 2),
+      },
+      loses("1234-1235"),
+    ),
+  "a pause after a chunk was left out leaves it left out": () =>
+    doomedChunks(
+      {
+        seed: 91,
+        doomed: { 1234: "kills", 1900: "hangs" },
+        request: { chunks: 8_000, packSize: 2_000 },
+        during: pausesAfter("a send leaves a chunk out", ({ run }) =>
+          (run()?.sent ?? []).some(
+            ({ message }) => message.kind === "compute" && message.leftOut !== undefined,
+          ),
+        ),
+      },
+      loses("1234-1235,1900-1901"),
     ),
 };
