@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sealShards } from "../../src/engine/leader/decide/combine.ts";
 import { layoutOf } from "../../src/engine/leader/decide/draft.ts";
+import { fanOut } from "../../src/engine/leader/decide/fanOut.ts";
 import { beginGeneration, beginTurn } from "../../src/engine/leader/decide/restart.ts";
 import { tally, unfinishedPacks } from "../../src/engine/leader/decide/track.ts";
 import { emptyBitmap, encodeBitmap, fullBitmap, setBit } from "../../src/engine/model/bitmap.ts";
@@ -107,6 +108,26 @@ test("a new turn takes a send number above every send before, and begins at the 
   beginTurn(state);
   expect(state).toMatchObject({ firstSend: 5, cursor: 0, again: {}, batches: [] });
   expect(state.open[0]?.recount).toBe(true);
+});
+
+test("what ended sends told of a pack goes with its first send of the next turn, which no other pack shares", () => {
+  const { state } = step(computing(60));
+  const leftOut = [{ from: 40, to: 41, code: "x", message: "y" }];
+  state.again[40] = { sends: 4, atMs: 7, lost: 1, since: 3, leftOut, leftOutFrom: 3 };
+  state.again[41] = { sends: 2, atMs: 7, lost: 0, since: 1 };
+  beginTurn(state);
+  expect(state.again).toEqual({ 40: { sends: 5, atMs: 0, lost: 0, since: 5, leftOut, leftOutFrom: 3 } });
+  for (const open of Object.values(state.open)) delete open.recount;
+  state.inFlight = 0;
+  const draft = draftOf(state);
+  draft.notes.window = 100;
+  fanOut(draft);
+  const sent = draft.packs.filter(({ pack }) => pack >= 39 && pack <= 41);
+  expect(sent.map(({ pack, send, urgent }) => [pack, send, urgent])).toEqual([
+    [39, 5, false],
+    [40, 5, true],
+    [41, 5, false],
+  ]);
 });
 
 test("a new turn lists the shards of packs that an earlier leader may have sent without recording it", () => {

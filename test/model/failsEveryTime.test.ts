@@ -124,6 +124,7 @@ test("a code that is no literal is one that an error had before, or a reason why
     "(first as CalculationError).code",
     "code",
     "error.code",
+    "found.code",
     "reply.code",
     "result.code",
   ]);

@@ -60,9 +60,10 @@ export function fanOut(draft: Draft): void {
       if (outcome(pack) !== "open") continue;
       const again = state.again[pack];
       if (again !== undefined) again.atMs = at.nowMs;
-      const { alone } = again ?? {};
-      const urgent = alone === true || isUrgent(state, pack, at.share);
-      addSend(draft, { pack, send: state.firstSend, urgent, repeat: pack < state.doubtUpTo, alone });
+      // What ended sends have told of it goes with its message, which it so does not share.
+      const urgent = again !== undefined || isUrgent(state, pack, at.share);
+      const repeat = pack < state.doubtUpTo;
+      addSend(draft, { pack, send: state.firstSend, urgent, repeat, alone: again?.alone });
       state.inFlight += 1;
     }
   }
