@@ -1,8 +1,10 @@
 import type { AnyCalculation, ResultBytes } from "../engine/calculation/contract.ts";
 import { type Files, noFiles } from "../engine/calculation/files.ts";
-import { runCompute, runFinish, runPlan } from "../engine/calculation/runJob.ts";
+import type { CoveringPart } from "../engine/calculation/foldParts.ts";
+import { runCompute, runFinish, runPlan, runStop } from "../engine/calculation/runJob.ts";
 import { setUp } from "../engine/calculation/shared.ts";
 import { coverOf } from "../engine/model/foldTree.ts";
+import { prefixesOf } from "../engine/model/stop.ts";
 
 /**
  * The exports of `import … from "leasefold"` for a user's calculation: the contract's types and helper, zod for the
@@ -23,6 +25,7 @@ export {
   type Result,
   type ResultBytes,
   type SetupContext,
+  type StopContext,
 } from "../engine/calculation/contract.ts";
 export type { FileFact, Files } from "../engine/calculation/files.ts";
 export { brokenLaws } from "../engine/calculation/laws/checkLaws.ts";
@@ -34,8 +37,8 @@ export { type RandomStream, randomStream } from "./exact/randomStream.ts";
 export { folderFiles } from "./folderFiles.ts";
 
 /**
- * Runs a calculation in this thread, chunk after chunk, without storage. A run on any number of workers must have the
- * same bytes. `params` are as the schema gives them. Throws `CalculationError`.
+ * Runs a calculation in this thread, chunk after chunk, without storage, and stops where its `stop` says so. A run on any number
+ * of workers must have the same bytes. `chunks` are those of the result. `params` are as the schema gives them. Throws `CalculationError`.
  */
 export async function runSerially(
   calculation: AnyCalculation,
@@ -44,11 +47,22 @@ export async function runSerially(
 ): Promise<ResultBytes & { readonly chunks: number }> {
   const inputs: unknown[] = [];
   const keep = async (batch: readonly unknown[]): Promise<void> => void inputs.push(...batch);
-  const { chunks, list } = await runPlan(calculation, params, keep, { files });
+  const { chunks, list, stops } = await runPlan(calculation, params, keep, { files });
   const ready = await setUp(calculation, params, files);
-  const pack = { params, from: 0, to: chunks, count: chunks, ...(list ? { inputs } : {}) };
-  const cover = coverOf(pack, chunks);
-  const parts = chunks === 0 ? [] : [{ ...cover, bytes: await runCompute(ready, pack, files) }];
-  const result = await runFinish(ready, { params, parts, folded: chunks, count: chunks });
-  return { ...result, chunks };
+  const parts: CoveringPart[] = [];
+  const add = async (to: number): Promise<void> => {
+    const from = parts.at(-1)?.to ?? 0;
+    const pack = { params, from, to, count: chunks, ...(list ? { inputs: inputs.slice(from, to) } : {}) };
+    if (to > from) parts.push({ ...coverOf(pack, chunks), bytes: await runCompute(ready, pack, files) });
+  };
+  let end = chunks;
+  for (const prefix of stops ? prefixesOf(chunks) : []) {
+    await add(prefix);
+    if (!(await runStop(ready, { params, parts, folded: prefix, chunks: prefix }))) continue;
+    end = prefix;
+    break;
+  }
+  await add(end);
+  const result = await runFinish(ready, { params, parts, folded: end, count: end });
+  return { ...result, chunks: end };
 }

@@ -35,6 +35,12 @@ const params = z
     paths: number.int().min(0).max(1e10).default(1e7).describe("paths to simulate, antithetic ones included"),
     antithetic: z.boolean().default(false).describe("simulate each path with the opposite normals too"),
     seed: number.int().min(0).max(Number.MAX_SAFE_INTEGER).default(1).describe("seed of the paths"),
+    targetError: number
+      .min(0)
+      .default(0)
+      .describe(
+        "the run stops once the standard error of the price is at most this; 0: it simulates all paths",
+      ),
     confidence: number.min(0.5).max(0.9999).default(0.95).describe("level of the confidence interval"),
   })
   .refine(({ antithetic, paths }) => !antithetic || paths % 2 === 0, {
@@ -62,6 +68,11 @@ export const options = defineCalculation<Params, undefined, Moments>({
   merge: mergeMoments,
   zero: noMoments,
   codec: momentsCodec,
+  stops: ({ targetError }) => targetError > 0,
+  stop(moments, { params }) {
+    const { standardError } = estimates(params, moments, pathsPerSample(params)).price;
+    return standardError !== null && standardError <= params.targetError;
+  },
   finish: (moments, { params }) => answer(params, moments),
 });
 

@@ -48,6 +48,7 @@ const final = [
   "bad-record",
   "bad-result",
   "bad-sketch",
+  "bad-stop",
   "bad-sum",
   "empty-source",
   "file-changed",

@@ -72,14 +72,16 @@ export interface SubmitRequest {
   readonly deadline?: { readonly ms: number; readonly keep: boolean };
   /** The plan is a list of inputs. */
   readonly list?: boolean;
+  /** The run stops after a prefix of which so many chunks are folded. */
+  readonly stopAt?: number;
   readonly reuse?: string | true;
 }
 
 /** The names of every simulated installation. */
 export const simNames = namesOf("sim");
 
-export const requestOf = ({ chunks, list = false, ...request }: SubmitRequest) => ({
-  ...{ calculation: "ranges", params: { chunks, list } },
+export const requestOf = ({ chunks, list = false, stopAt, ...request }: SubmitRequest) => ({
+  ...{ calculation: "ranges", params: { chunks, list, ...(stopAt === undefined ? {} : { stopAt }) } },
   ...request,
 });
 

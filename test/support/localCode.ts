@@ -1,6 +1,6 @@
 import type { Calculations } from "../../src/engine/calculation/contract.ts";
 import { filesOver, noAccess } from "../../src/engine/calculation/files.ts";
-import { runCompute, runFinish, runFold, runPlan } from "../../src/engine/calculation/runJob.ts";
+import { runCompute, runFinish, runFold, runPlan, runStop } from "../../src/engine/calculation/runJob.ts";
 import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
 /** User code in this very thread, whose every chunk is said to take so long. */
@@ -30,6 +30,7 @@ export function localCode(
     async fold(job) {
       return { bytes: await runFold(calculations.get(job.calculation), job.params, job), ms: 0 };
     },
+    ask: (job) => runStop(calculations.get(job.calculation), job),
     async finish(job) {
       return { ...(await runFinish(calculations.get(job.calculation), job)), ms: 0 };
     },

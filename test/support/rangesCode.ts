@@ -31,6 +31,8 @@ export interface RangesOptions {
   readonly chunkMs?: (chunk: number, random: Random) => number;
   /** Called when a thread takes the chunk; throws to fail it. */
   readonly onChunk?: (chunk: number, random: Random) => void;
+  /** Called where the run may stop: what is said in place of the rule, if anything; throws to fail the question. */
+  readonly onAsk?: (chunks: number, byRule: boolean) => boolean;
   /** Called with what a fold gave; throws to fail it. */
   readonly onFold?: (ranges: Ranges) => void;
   /** What becomes of a task that a thread has taken, by its kind: it never ends, or ends its process. */
@@ -56,7 +58,7 @@ export interface RangesOptions {
 }
 
 export interface DoomedTask {
-  readonly kind: "plan" | "compute" | "fold" | "finish";
+  readonly kind: "plan" | "compute" | "fold" | "ask" | "finish";
   /** First chunk of a pack. */
   readonly from?: number;
   readonly to?: number;
@@ -78,6 +80,8 @@ export const leafOf = (chunk: number, input?: RangesInput): string =>
 interface RangesParams {
   readonly chunks: number;
   readonly list: boolean;
+  /** The run stops after a prefix of which so many chunks are folded. */
+  readonly stopAt?: number;
 }
 
 /**
@@ -165,8 +169,9 @@ export function rangesCode(
     hold,
     plan: ({ params }, sink, task) =>
       onThread(task, { kind: "plan" }, async () => {
-        const { chunks, list } = params as RangesParams;
-        if (!list) return { chunks, list };
+        const { chunks, list, stopAt } = params as RangesParams;
+        const stops = stopAt === undefined ? {} : ({ stops: true } as const);
+        if (!list) return { chunks, list, ...stops };
         const plan = random.uuid().slice(0, 8);
         const inputOf = (at: number): RangesInput => {
           const file = options.fileOf?.(at);
@@ -180,7 +185,7 @@ export function rangesCode(
           await clock.sleep(200);
           if (to > from) await sink(Array.from({ length: to - from }, (_, place) => inputOf(from + place)));
         }
-        return { chunks, list };
+        return { chunks, list, ...stops };
       }),
     compute: ({ from, to, inputs, count, coverTo, gaps, pieces }, task) =>
       onThread(task, { kind: "compute", from, to }, async (ended, told) => {
@@ -247,6 +252,21 @@ export function rangesCode(
       onThread(task, { kind: "fold", chunks: chunksOf(parts) }, async () => {
         await clock.sleep(5);
         return { bytes: await encodeSpans(calculation, (await fold(from, to, parts)).spans), ms: 5 };
+      }),
+    ask: ({ parts, chunks, folded, params }, task) =>
+      onThread(task, { kind: "ask", chunks }, async () => {
+        await clock.sleep(5);
+        const spans = await (await foldParts(calculation, {}, 0, parts)).end(powerFrom(chunks));
+        const [{ ranges = [] } = {}] = spans.flatMap((span) => ("part" in span ? [span.part as Part] : []));
+        const there = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+        const beyond = (ranges.at(-1)?.[1] ?? 0) > chunks;
+        if (there !== folded || beyond || spans.length > 1)
+          throw new CalculationError(
+            "other-prefix",
+            `${JSON.stringify(ranges)} is not ${folded} of ${chunks}`,
+          );
+        const byRule = there >= ((params as RangesParams).stopAt ?? Number.POSITIVE_INFINITY);
+        return options.onAsk?.(chunks, byRule) ?? byRule;
       }),
     finish: ({ parts, folded }, task) =>
       onThread(task, { kind: "finish", chunks: folded }, async () => {
@@ -369,6 +389,7 @@ const ranges: AnyCalculation = defineCalculation({
   params: z.object({
     chunks: z.int().min(0).describe("how many"),
     list: z.boolean().default(false).describe("whether the plan is a list of inputs"),
+    stopAt: z.int().min(0).optional().describe("the run stops after a prefix with so many chunks"),
   }),
   plan: ({ chunks }) => chunks,
   compute: ({ index }): Ranges => [[index, index + 1]],

@@ -176,3 +176,23 @@ describe("a plan that does not fit into the time limit of its attempt", () => {
     });
   });
 });
+
+test("the plan of parameters that ask for no stop is that of a calculation without one, and so are all calls that follow", async () => {
+  const planned = async (calculation: AnyCalculation) => {
+    const world = await workerWorld(inlineCode(calculation));
+    await world.submit({ params: { chunks: 1_000 }, packSize: 20 });
+    await world.work(message);
+    const { calls: _, ...plan } = await world.plan();
+    return plan;
+  };
+  const stop = () => true;
+  const plain = await planned(joining);
+  expect(plain).not.toHaveProperty("stops");
+  expect(await planned({ ...joining, stop, stops: () => false })).toEqual(plain);
+  const { packSize, shardSize, v } = await planned({ ...joining, stop });
+  expect({ packSize: packSize <= 16, shards: packSize * shardSize, v }).toEqual({
+    packSize: true,
+    shards: 16,
+    v: 5,
+  });
+});

@@ -19,6 +19,7 @@ const userCode = {
   plan: async () => ({ chunks: 4, list: false }),
   compute: done,
   fold: done,
+  ask: async () => false,
   finish: async () => ({ body: Buffer.from("1"), contentType: "text/plain", extension: "txt", ms: 1 }),
   stop: async () => {},
 };

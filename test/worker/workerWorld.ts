@@ -1,6 +1,6 @@
 import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
 import { filesOver, noAccess } from "../../src/engine/calculation/files.ts";
-import { runCompute, runFinish, runFold, runPlan } from "../../src/engine/calculation/runJob.ts";
+import { runCompute, runFinish, runFold, runPlan, runStop } from "../../src/engine/calculation/runJob.ts";
 import { decodeJson } from "../../src/engine/model/decode.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
@@ -120,6 +120,10 @@ export function inlineCode(calculation: AnyCalculation): UserCode {
     async fold(job, task) {
       await task.onStart?.();
       return { bytes: await runFold(calculation, job.params, job), ms: 1 };
+    },
+    async ask(job, task) {
+      await task.onStart?.();
+      return runStop(calculation, job);
     },
     async finish(job, task) {
       await task.onStart?.();

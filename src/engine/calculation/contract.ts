@@ -52,6 +52,14 @@ export interface Calculation<Params, Input, Part, Made = Result, Shared = void> 
   merge(a: Part, b: Part, params: Params, shared: Shared): Part | Promise<Part>;
   /** The partial of a run in which no chunk is folded; it is never merged. */
   zero(params: Params): NoInfer<Part>;
+  /**
+   * Whether the run may end after its first `chunks`, judged by their fold alone: true where that is answer enough. It is asked
+   * about prefixes in order, about 1/64, 1/32, 3/64, 1/16, 3/32 … of all chunks, whose lengths depend on the number of chunks
+   * alone. The first that it accepts is the whole of the result, so it must be pure and must not change the partial.
+   */
+  stop?(part: Part, context: StopContext<Params, Shared>): boolean | Promise<boolean>;
+  /** Whether runs with these parameters are asked at all; without it all are. Being asked costs a fold for each prefix. */
+  stops?(params: Params): boolean;
   /** Makes the result from the folded partial; without it the partial is the result. */
   finish?(part: Part, context: FinishContext<Params, Shared>): Made | Promise<Made>;
   /** Encodes partials, which it must give back as they were; without it they are JSON. */
@@ -97,7 +105,16 @@ interface FinishAlone<Params> {
   readonly params: Params;
   /** Chunks folded, of `count`; fewer if failures were tolerated. */
   readonly folded: number;
+  /** Where `stop` ended the run: the chunks of that prefix. */
   readonly count: number;
+}
+
+interface StopAlone<Params> {
+  readonly params: Params;
+  /** The length of the prefix. */
+  readonly chunks: number;
+  /** Chunks folded of it; fewer if failures were tolerated. */
+  readonly folded: number;
 }
 
 /** What `setup` gave, in a calculation that has one. */
@@ -107,6 +124,7 @@ type WithShared<Shared> = [Shared] extends [void]
   : { readonly shared: Shared };
 export type Chunk<Params, Input, Shared = void> = ChunkAlone<Params, Input> & WithShared<Shared>;
 export type FinishContext<Params, Shared = void> = FinishAlone<Params> & WithShared<Shared>;
+export type StopContext<Params, Shared = void> = StopAlone<Params> & WithShared<Shared>;
 
 /** A JSON value, or bytes with their content type; at most 512 MiB either way. */
 export type Result = JsonValue | ResultBytes;

@@ -2,7 +2,14 @@ import { CalculationError, type FailedChunk } from "../model/errors.ts";
 import { coverOf } from "../model/foldTree.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { powerFrom, type Range, rangeText } from "../model/packs.ts";
-import type { AnyCalculation, FinishContext, PlanContext, Result, ResultBytes } from "./contract.ts";
+import type {
+  AnyCalculation,
+  FinishContext,
+  PlanContext,
+  Result,
+  ResultBytes,
+  StopContext,
+} from "./contract.ts";
 import {
   checkBytes,
   encodeJson,
@@ -32,12 +39,13 @@ export async function runPlan(
   context: PlanContext = { files: noFiles },
 ): Promise<PlannedChunks> {
   const planned = await guarded("plan", () => calculation.plan(params, context));
+  const stops = await mayStop(calculation, params);
   if (typeof planned === "number") {
     if (!Number.isSafeInteger(planned) || planned < 0) {
       throw new CalculationError("bad-plan", `plan gave ${planned} chunks; a whole number is needed`);
     }
     checkChunks(planned);
-    return { chunks: planned, list: false };
+    return { chunks: planned, list: false, ...stops };
   }
   const isList = Symbol.iterator in Object(planned) || Symbol.asyncIterator in Object(planned);
   // A text is a list of its characters, which a count that was never parsed would become.
@@ -68,7 +76,12 @@ export async function runPlan(
     checkChunks(chunks);
   }
   if (batch.length > 0) await sink(batch, given);
-  return { chunks, list: true, ...(calculation.byInput === true ? { byInput: true } : {}) };
+  return { chunks, list: true, ...stops, ...(calculation.byInput === true ? { byInput: true } : {}) };
+}
+
+async function mayStop(calculation: AnyCalculation, params: unknown): Promise<{ readonly stops?: true }> {
+  if (calculation.stop === undefined) return {};
+  return (await guarded("stops", () => calculation.stops?.(params) ?? true)) ? { stops: true } : {};
 }
 
 async function* inputsOf(planned: AsyncIterable<unknown>): AsyncGenerator<unknown> {
@@ -178,16 +191,35 @@ export async function runFold(
   return encodeSpans(calculation, await tree.end(to), "a merged partial");
 }
 
+/** The one partial that partials of a whole run or of a prefix give, or zero. */
+async function wholeOf(
+  calculation: AnyCalculation,
+  params: unknown,
+  parts: readonly CoveringPart[],
+): Promise<unknown> {
+  const tree = await foldParts(calculation, params, 0, parts);
+  const [root] = await tree.end(powerFrom(parts.at(-1)?.to ?? 0));
+  const isThere = root !== undefined && "part" in root;
+  return isThere ? root.part : guarded("zero", () => calculation.zero(params));
+}
+
+/** What the calculation says of the fold of a prefix: whether the run stops there. */
+export async function runStop(
+  calculation: AnyCalculation,
+  { parts, ...context }: StopContext<unknown> & { readonly parts: readonly CoveringPart[] },
+): Promise<boolean> {
+  const part = await wholeOf(calculation, context.params, parts);
+  const said: unknown = await guarded("stop", () => calculation.stop?.(part, context));
+  if (typeof said === "boolean") return said;
+  throw new CalculationError("bad-stop", `stop gave ${typeof said}; true or false is needed`);
+}
+
 /** Folds partials of the whole run, and makes the result of the one partial that this gives, or of zero. */
 export async function runFinish(
   calculation: AnyCalculation,
   { parts, ...context }: FinishContext<unknown> & { readonly parts: readonly CoveringPart[] },
 ): Promise<ResultBytes> {
-  const { params } = context;
-  const tree = await foldParts(calculation, params, 0, parts);
-  const [root] = await tree.end(powerFrom(parts.at(-1)?.to ?? 0));
-  const isThere = root !== undefined && "part" in root;
-  const part = isThere ? root.part : await guarded("zero", () => calculation.zero(params));
+  const part = await wholeOf(calculation, context.params, parts);
   const finish = calculation.finish?.bind(calculation) ?? ((only: Result) => only);
   const result = await guarded("finish", () => finish(part, context));
   const made = resultBytes(result) ?? jsonResult(result);

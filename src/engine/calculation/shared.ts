@@ -3,7 +3,7 @@ import { guarded } from "./encodePart.ts";
 import type { Files } from "./files.ts";
 
 /**
- * The calculation whose `compute`, `merge` and `finish` get what its `setup` gives for these parameters. Calls `setup`, if there
+ * The calculation whose `compute`, `merge`, `stop` and `finish` get what its `setup` gives for these parameters. Calls `setup`, if there
  * is one. Throws `CalculationError`.
  */
 export async function setUp(
@@ -13,10 +13,11 @@ export async function setUp(
 ): Promise<AnyCalculation> {
   if (calculation.setup === undefined) return calculation;
   const shared: undefined = await guarded("setup", () => calculation.setup?.({ params, files }));
-  const { finish } = calculation;
-  const own: Pick<AnyCalculation, "compute" | "merge" | "finish"> = {
+  const { stop, finish } = calculation;
+  const own: Pick<AnyCalculation, "compute" | "merge" | "stop" | "finish"> = {
     compute: (chunk) => calculation.compute({ ...chunk, shared }),
     merge: (a, b) => calculation.merge(a, b, params, shared),
+    ...(stop && { stop: (part, context) => stop.call(calculation, part, { ...context, shared }) }),
     ...(finish && { finish: (part, context) => finish.call(calculation, part, { ...context, shared }) }),
   };
   return Object.create(calculation, Object.getOwnPropertyDescriptors(own));

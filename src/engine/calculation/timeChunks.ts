@@ -8,6 +8,8 @@ export interface PlannedChunks {
   readonly list: boolean;
   /** Partials depend on their inputs alone, not on where these are listed. */
   readonly byInput?: boolean;
+  /** The calculation is asked about prefixes whether it stops there. */
+  readonly stops?: true;
 }
 
 /** Inputs of a list that are kept to be timed, by chunk. */

@@ -49,6 +49,7 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
     folded,
     complete: folded === layout.chunks,
     missing,
+    stopped: state.stopped,
     blob: resultBlobs(run, uid).result(generation, manifest.attempt, extension),
   } satisfies Partial<Manifest>;
   for (const [field, mine] of Object.entries(counted)) {
@@ -129,5 +130,5 @@ export const manifestDiffers = (difference: string): { code: string; message: st
   message: `the result does not fit what was counted, so somebody forged a message or a blob: ${difference}`,
 });
 
-const shown = (value: unknown): string => JSON.stringify(value);
+const shown = (value: unknown): string => JSON.stringify(value) ?? "none";
 const clip = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);

@@ -79,11 +79,19 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     members: z.string().optional(),
     gapped: z.string().optional(),
     childGens: z.string().optional(),
+    /** The run stopped after so many chunks: the fold of that prefix is finished. */
+    stopped: count.optional(),
     /** For the manifest: who led so far. */
     terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).optional(),
   }),
   /** Deletes the partials of one shard, or else all nodes; ignored unless a complete manifest exists. */
-  z.object({ ...common, kind: z.literal("cleanup"), shard: count.optional() }),
+  z.object({
+    ...common,
+    kind: z.literal("cleanup"),
+    shard: count.optional(),
+    /** The folds of prefixes stay, for `verify`. */
+    asked: z.literal(true).optional(),
+  }),
   /**
    * From a client: folds the nodes of the shards in `nodes` (a bitmap; `childGens` as above, over all shards) and the
    * existing partials of the shards in `open`, and writes an answer under `tag`.
@@ -95,9 +103,21 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     nodes: z.string(),
     childGens: z.string().optional(),
     open: z.array(count),
+    /** As in `finish`: the bitmap is of the shards of that prefix. */
+    stopped: count.optional(),
   }),
-  /** From a client: recomputes a pack and writes the hash of its partial under `{tag}/{pack}`. */
-  z.object({ ...common, kind: z.literal("verify"), tag: idSchema, pack: count }),
+  /**
+   * From a client: recomputes a pack and writes the hash of its partial under `{tag}/{pack}`. With `stops` it asks again about
+   * the prefix of that number, and the hash is that of its fold, or where the run stopped that of its result.
+   */
+  z.object({
+    ...common,
+    kind: z.literal("verify"),
+    tag: idSchema,
+    pack: count,
+    /** What the calculation must say again. */
+    stops: z.boolean().optional(),
+  }),
 ]);
 export type WorkMessage = z.infer<typeof workMessageSchema>;
 export type MessageOf<Kind extends WorkMessage["kind"]> = Extract<WorkMessage, { kind: Kind }>;

@@ -20,16 +20,19 @@ export interface OutputFacts {
   readonly code?: string | undefined;
   /** It names files that were saved, which no other run has. */
   readonly saves?: boolean | undefined;
+  /** Of the fold of a prefix: whether the calculation stops there. */
+  readonly stops?: boolean | undefined;
 }
 
 export function outputContentType(
   base: string,
-  { ms, attempt, calls, plan, code, saves }: OutputFacts,
+  { ms, attempt, calls, plan, code, saves, stops }: OutputFacts,
 ): string {
   const facts = [base, `ms=${Math.round(ms)}`, `attempt=${attempt}`, `calls=${encodeCalls(calls)}`];
   if (plan !== undefined) facts.push(`plan=${plan}`);
   if (code !== undefined) facts.push(`code=${encodeURIComponent(code)}`);
   if (saves === true) facts.push("saves=1");
+  if (stops !== undefined) facts.push(`stops=${stops ? 1 : 0}`);
   return facts.join("; ");
 }
 
@@ -60,6 +63,7 @@ export function parseOutputFacts(contentType: string): OutputFacts {
   };
   const code = parameters.get("code");
   const plan = parameters.get("plan");
+  const stops = parameters.get("stops");
   return {
     ms: number(parameters.get("ms")),
     attempt: number(parameters.get("attempt")),
@@ -67,6 +71,7 @@ export function parseOutputFacts(contentType: string): OutputFacts {
     ...(plan === undefined ? {} : { plan }),
     ...(code === undefined ? {} : { code: plain(code) }),
     ...(parameters.get("saves") === "1" ? { saves: true } : {}),
+    ...(stops === undefined ? {} : { stops: stops === "1" }),
   };
 }
 

@@ -12,6 +12,8 @@ export interface Layout {
   readonly shardSize: number;
   /** Most nodes that a node of the next level, or `finish`, folds. */
   readonly fanIn: number;
+  /** The calculation is asked whether it stops; see `stop.ts`. */
+  readonly stops?: true | undefined;
 }
 
 export interface Range {

@@ -67,15 +67,18 @@ export const layoutSchema = z.object({
   packMs: z.number().nonnegative(),
   /** The rule of the fold (`foldTree.ts`); plans of version 1 have none, and were folded pack by pack. */
   fold: z.literal("spans").optional(),
+  /** The calculation is asked about prefixes whether it stops there (`stop.ts`). */
+  stops: z.literal(true).optional(),
 });
 
 /**
  * Version 2 keeps instances of earlier versions from folding by their own rule; 3 from missing what is reused; 4, of a run
- * that tolerates failed chunks, from missing partials with gaps.
+ * that tolerates failed chunks, from missing partials with gaps; 5 from computing all of a run that may stop.
  */
 export const planVersion = 2;
 export const reusingPlanVersion = 3;
 export const gappedPlanVersion = 4;
+export const stoppingPlanVersion = 5;
 
 /** `{id}/{uid}/plan.json`, create-only: the first planning attempt writes it. */
 export const planSchema = z
@@ -85,6 +88,7 @@ export const planSchema = z
       z.literal(planVersion),
       z.literal(reusingPlanVersion),
       z.literal(gappedPlanVersion),
+      z.literal(stoppingPlanVersion),
     ]),
     run: idSchema,
     uid: idSchema,
@@ -103,7 +107,7 @@ export const planSchema = z
     reused: z.array(reusedSchema).optional(),
     calls: z.string(),
   })
-  .meta({ wireVersion: gappedPlanVersion });
+  .meta({ wireVersion: stoppingPlanVersion });
 export type Plan = z.infer<typeof planSchema>;
 
 /** What becomes of a run whose plan has no rule that this version folds by. */
@@ -139,6 +143,8 @@ export const manifestSchema = z.object({
   /** True if every chunk was folded; otherwise `missing` lists the other chunk ranges. */
   complete: z.boolean(),
   missing: z.array(rangeSchema),
+  /** The calculation stopped after these chunks; the plan has so many. Absent: it was not asked, or never stopped. */
+  stopped: z.object({ of: count }).optional(),
   /** The generation whose plan was computed; absent for the first. */
   origin: z.int().positive().optional(),
   /** Identities of the code that computed, folded and finished. Several only where a retry asked to mix. */

@@ -65,6 +65,8 @@ export const callCountsSchema = z.object({
 const progressMarkSchema = z.object({ atMs: ms, ended: count, computeMs: ms });
 export type ProgressMark = z.infer<typeof progressMarkSchema>;
 
+const groupSchema = z.object({ gen: z.int().positive(), node: z.boolean(), stops: z.boolean().optional() });
+
 export const stateSchema = z.object({
   v: z.literal(wireVersion),
   run: idSchema,
@@ -87,10 +89,7 @@ export const stateSchema = z.object({
   lost: z.boolean().optional(),
   /** Packs that are not done by now are given up, and the run finishes without them. */
   keep: z.boolean().optional(),
-  /**
-   * For readers only: the cursor when the run began to give packs up, and by shard the packs known to have failed by then. All
-   * others without a partial were given up.
-   */
+  /** For readers only: the cursor when packs were given up, and by shard those known to have failed by then. All others were given up. */
   gaveUp: z.object({ cursor: count, failed: z.record(z.string(), z.string()) }).optional(),
   turn: count,
   cap: z.int().positive(),
@@ -151,8 +150,12 @@ export const stateSchema = z.object({
       node: z.boolean(),
     }),
   ),
-  /** Requested nodes above the shards, by `workName`: their generation, and whether they exist. */
-  groups: z.record(z.string(), z.object({ gen: z.int().positive(), node: z.boolean() })).default({}),
+  /** Requested nodes above the shards, by `workName`: their generation, and whether they exist. Of prefixes: what `stop` said. */
+  groups: z.record(z.string(), groupSchema).default({}),
+  /** The first pack that failed beyond the next prefix, and why. */
+  beyond: z.object({ pack: count, message: z.string() }).optional(),
+  /** The run stopped after the chunks of `layout`; its plan has so many. */
+  stopped: z.object({ of: count }).optional(),
   /** Packs sent in this turn that have no outcome. */
   inFlight: count.default(0),
   packsDone: count,

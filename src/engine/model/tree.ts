@@ -1,5 +1,6 @@
 import { coverOf } from "./foldTree.ts";
 import { chunksOfPack, type Layout, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
+import { askedLevel, prefixesOf, shardsOfPrefix } from "./stop.ts";
 
 /**
  * Who folds what: level 1 has one node per shard; each further level folds up to `fanIn` neighbors of the level below;
@@ -21,11 +22,19 @@ export const foldsPacksDirectly = (layout: Layout): boolean => shardsOf(layout) 
 /** The level that `finish` folds; 0 for the packs. */
 export const topLevel = (layout: Layout): number => nodeCounts(layout).length;
 
+/** The prefix whose fold a node is, in chunks; undefined for any other node. */
+export const prefixAt = (layout: Layout, level: number, index: number): number | undefined =>
+  layout.stops === true && level === askedLevel ? prefixesOf(layout.chunks)[index] : undefined;
+
 /** The nodes of `level - 1` that a node of `level` (2 or more) folds. */
-export const childrenOf = (layout: Layout, level: number, index: number): Range => ({
-  from: index * layout.fanIn,
-  to: Math.min((index + 1) * layout.fanIn, nodeCounts(layout)[level - 2] ?? 0),
-});
+export function childrenOf(layout: Layout, level: number, index: number): Range {
+  const prefix = prefixAt(layout, level, index);
+  if (prefix !== undefined) return { from: 0, to: shardsOfPrefix(layout, prefix) };
+  return {
+    from: index * layout.fanIn,
+    to: Math.min((index + 1) * layout.fanIn, nodeCounts(layout)[level - 2] ?? 0),
+  };
+}
 
 /** What a pack's partial covers. */
 export const coverOfPack = (layout: Layout, pack: number): Range =>
@@ -34,6 +43,8 @@ export const coverOfPack = (layout: Layout, pack: number): Range =>
 /** What a node covers. One of level 0 is the partial of a gapped pack. */
 export function coverOfNode(layout: Layout, level: number, index: number): Range {
   if (level === 0) return coverOfPack(layout, index);
+  const prefix = prefixAt(layout, level, index);
+  if (prefix !== undefined) return { from: 0, to: prefix };
   const shards = layout.fanIn ** (level - 1);
   const first = packsOfShard(layout, index * shards).from;
   const last = packsOfShard(layout, Math.min((index + 1) * shards, shardsOf(layout)) - 1).to - 1;

@@ -5,6 +5,7 @@ import type { MessageOf } from "../model/message.ts";
 import { chunksOfPack, joined, packsIn, type Range, rangesOfShard, shardsOf } from "../model/packs.ts";
 import type { Answer } from "../model/run.ts";
 import { resultBlobs } from "../model/runBlobs.ts";
+import { cutTo } from "../model/stop.ts";
 import { foldBounded } from "./folding/fold.ts";
 import {
   type FoundOutput,
@@ -30,7 +31,8 @@ export async function answerSoFar(ports: WorkerPorts, attempt: Attempt<MessageOf
   const { message, tag, wanted } = attempt;
   const { run, uid, gen } = message;
   const { calculation, params } = await ports.documents.spec(message);
-  const plan = await ports.documents.plan(message);
+  const whole = await ports.documents.plan(message);
+  const plan = message.stopped === undefined ? whole : cutTo(whole, message.stopped);
   const covers: Range[] = [];
   const fold = {
     task: { calculation, params },

@@ -61,7 +61,7 @@ export async function computePack(
 
 /** How many chunks a pack may lack. Under another plan, instances that know no gaps may fold it. */
 function gapsMax({ v, chunks }: Plan, { tolerate }: Spec, size: number): number {
-  return v === gappedPlanVersion && size <= limits.gappedChunksMax ? toleratedChunks(tolerate, chunks) : 0;
+  return v >= gappedPlanVersion && size <= limits.gappedChunksMax ? toleratedChunks(tolerate, chunks) : 0;
 }
 
 /**

@@ -4,9 +4,10 @@ import { LeasefoldError } from "../model/errors.ts";
 import { isMixed } from "../model/identity.ts";
 import type { MessageOf } from "../model/message.ts";
 import { belongsTo, decodeFoldFacts, type FoldFacts, parseOutputFacts } from "../model/output.ts";
-import { joined, packsIn, packsOf, type Range, rangesOfShard, sizeOf } from "../model/packs.ts";
-import { type Manifest, manifestSchema } from "../model/run.ts";
+import { joined, packsIn, packsOf, type Range, rangesOfShard, shardsOf, sizeOf } from "../model/packs.ts";
+import { type Manifest, manifestSchema, type Plan } from "../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../model/runBlobs.ts";
+import { askedLevel, cutTo, prefixesOf } from "../model/stop.ts";
 import { foldsPacksDirectly, nodeCounts, topLevel } from "../model/tree.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
@@ -19,7 +20,7 @@ import {
   wantedPacks,
 } from "./folding/outputs.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
-import type { Attempt, WorkerPorts } from "./ports.ts";
+import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 import { removeResult, uploadResult } from "./uploadResult.ts";
 
 /**
@@ -32,14 +33,19 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
   const { run, uid, gen, origin } = message;
   const spec = await ports.documents.spec(message);
   const { calculation, params, requestHash } = spec;
-  const plan = await ports.documents.plan(message);
-  const top = await topOfTree({ ports, plan, wanted }, message);
+  const whole = await ports.documents.plan(message);
+  const { stopped } = message;
+  const plan = stopped === undefined ? whole : cutTo(whole, stopped);
+  const top =
+    stopped === undefined
+      ? await topOfTree({ ports, plan, wanted }, message)
+      : await foldOfPrefix({ ports, plan: whole, wanted }, message, stopped);
   const fold = {
     task: { calculation, params },
     from: 0,
     options: taskOptions(ports, attempt),
     code: ports.versionOf(calculation),
-    keepHashes: foldsPacksDirectly(plan),
+    keepHashes: stopped === undefined && foldsPacksDirectly(plan),
   };
   const { parts, options, facts, hashes } = await foldBounded(ports, fold, top);
   const { folded, attempts, reused = 0, code } = facts;
@@ -68,6 +74,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     complete: missing.length === 0,
     missing,
     code: [...code],
+    ...(stopped === undefined ? {} : { stopped: { of: whole.chunks } }),
     ...(origin === undefined ? {} : { origin }),
     ...(isMixed(code) ? { mixed: true } : {}),
     ...(made.notes === undefined ? {} : { notes: [...made.notes] }),
@@ -85,6 +92,18 @@ async function topOfTree(of: OutputsOf, message: MessageOf<"finish">): Promise<F
   const level = topLevel(plan);
   if (level === 0) return wantedPacks(of, 0, message);
   return wantedNodes(of, level, { from: 0, to: nodeCounts(plan)[level - 1] ?? 0 }, message);
+}
+
+/** The fold of the prefix after which the run stopped: the very bytes that the calculation was asked about. */
+async function foldOfPrefix(
+  of: OutputsOf & { readonly plan: Plan },
+  { run, gen }: MessageOf<"finish">,
+  prefix: number,
+): Promise<FoundOutput[]> {
+  const index = prefixesOf(of.plan.chunks).indexOf(prefix);
+  if (of.plan.stops !== true || index < 0)
+    throw new MalformedWorkError("bad-range", `run ${run} is not asked about its first ${prefix} chunks`);
+  return wantedNodes(of, askedLevel, { from: index, to: index + 1 }, { gen });
 }
 
 /**
@@ -138,7 +157,9 @@ async function membersOfShards(
     const nodes = runBlobs(plan.run, plan.uid, plan.origin).nodesOf(generation, 1);
     for await (const { name, metadata, contentType } of listOutputs(ports, nodes)) {
       if (!belongsTo(wanted, parseOutputFacts(contentType))) continue;
-      members.set(lastNumberOf(name), decodeFoldFacts(metadata, name));
+      const shard = lastNumberOf(name);
+      // What was folded beyond the end of a run that stopped is none of it.
+      if (shard < shardsOf(plan)) members.set(shard, decodeFoldFacts(metadata, name));
     }
   }
   return members;

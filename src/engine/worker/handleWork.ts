@@ -12,10 +12,12 @@ import {
 import type { Range } from "../model/packs.ts";
 import { manifestSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
+import { askedLevel } from "../model/stop.ts";
 import { checkNamed } from "../model/storedSpec.ts";
 import { pagesOf, persist, readDocument } from "../storage/callSteps.ts";
 import { callsFor } from "../storage/calls.ts";
 import { answerSoFar } from "./answerSoFar.ts";
+import { askAgain } from "./askAgain.ts";
 import { decodeDelivery, enqueueAgain } from "./attempt/decodeDelivery.ts";
 import { endAttempt } from "./attempt/endAttempt.ts";
 import { endSend } from "./attempt/endSend.ts";
@@ -125,7 +127,7 @@ const handlers: {
   combine: combineNode,
   finish: finishRun,
   sofar: answerSoFar,
-  verify: verifyPack,
+  verify: (ports, asked) => (asked.message.stops === undefined ? verifyPack : askAgain)(ports, asked),
 };
 
 /**
@@ -133,7 +135,7 @@ const handlers: {
  * the manifest says that the result is complete.
  */
 async function cleanUp({ storage, names }: WorkerPorts, message: MessageOf<"cleanup">): Promise<string> {
-  const { run, uid, gen, shard, origin } = message;
+  const { run, uid, gen, shard, origin, asked } = message;
   const { blobs } = storage;
   const { manifest } = resultBlobs(run, uid);
   const made = await readDocument(blobs, [names.results, manifest(gen)], manifestSchema);
@@ -141,11 +143,14 @@ async function cleanUp({ storage, names }: WorkerPorts, message: MessageOf<"clea
   const at = runBlobs(run, uid, origin);
   for (const prefix of shard === undefined ? [at.nodes, ...at.outputsBefore] : [at.partsOf(shard)])
     for await (const page of pagesOf(blobs, names.runs, prefix)) {
-      const listed = page.blobs.map((blob) => blob.name);
+      const listed = page.blobs.map((blob) => blob.name).filter((name) => asked !== true || !isPrefix(name));
       if (listed.length > 0) await blobs.removeMany(names.runs, listed);
     }
   return "deleted";
 }
+
+/** Whether a node of a run that may stop is the fold of a prefix. */
+const isPrefix = (name: string): boolean => new RegExp(`/nodes/\\d+/${askedLevel}/`).test(name);
 
 /**
  * Ends a send whose attempt ended without a word. Only where it was alone in its process does that count against its work; a

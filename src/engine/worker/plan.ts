@@ -11,7 +11,7 @@ import { encodeCalls } from "../model/calls.ts";
 import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
-import { packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
+import { type Layout, packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
 import { packsReused, type Reused } from "../model/reuse.ts";
 import {
   gappedPlanVersion,
@@ -19,9 +19,11 @@ import {
   planVersion,
   reusingPlanVersion,
   type Spec,
+  stoppingPlanVersion,
   toleratedChunks,
 } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
+import { fanInWithoutGroups, stoppingPackSize, stoppingShardSize } from "../model/stop.ts";
 import { documentHash } from "../model/storedSpec.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
@@ -65,21 +67,19 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   });
   const matched = earlier ? matchPacks(earlier, planned, planned.list ? packInputs?.end() : undefined) : [];
   const like = earlier && isWorth(matched, planned, earlier.plan) ? earlier.plan.packSize : undefined;
-  const packSize = spec.packSize ?? like ?? sizeFor(planned, chunkMs, spec, attempt);
+  const wanted = spec.packSize ?? like ?? sizeFor(planned, chunkMs, spec, attempt);
+  const packSize = planned.stops ? stoppingPackSize(planned.chunks, wanted) : wanted;
   const reused = packSize === earlier?.plan.packSize ? matched : [];
   const packs = Math.ceil(planned.chunks / packSize);
   const plan: Plan = {
     // Older instances wait with a plan whose partials they would miss.
-    v: versionFor(spec, planned.chunks, reused),
+    v: versionFor(spec, planned, reused),
     run,
     uid,
     ...(origin === undefined ? {} : { origin }),
     code: ports.versionOf(calculation),
     spec: spec.sha256,
-    chunks: planned.chunks,
-    packSize,
-    shardSize: shardSizeFor(packs, ports.tree, packs - packsReused(reused)),
-    fanIn: ports.tree.fanIn,
+    ...layoutFor(ports, planned, packSize, shardSizeFor(packs, ports.tree, packs - packsReused(reused))),
     packMs: chunkMs * packSize,
     fold: "spans",
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
@@ -90,7 +90,24 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
 }
 
-function versionFor({ tolerate }: Spec, chunks: number, reused: readonly Reused[]): Plan["v"] {
+/** In a run that may stop each prefix ends with a shard, and nothing is folded above the shards but prefixes. */
+function layoutFor(
+  { tree: { fanIn } }: WorkerPorts,
+  { chunks, stops }: PlannedChunks,
+  packSize: number,
+  usual: number,
+): Layout {
+  if (stops === undefined) return { chunks, packSize, shardSize: usual, fanIn };
+  const layout = { chunks, packSize, shardSize: stoppingShardSize(chunks, packSize, usual), fanIn };
+  return { ...layout, fanIn: fanInWithoutGroups(layout), stops };
+}
+
+function versionFor(
+  { tolerate }: Spec,
+  { chunks, stops }: PlannedChunks,
+  reused: readonly Reused[],
+): Plan["v"] {
+  if (stops === true) return stoppingPlanVersion;
   if (toleratedChunks(tolerate, chunks) > 0) return gappedPlanVersion;
   return reused.length > 0 ? reusingPlanVersion : planVersion;
 }

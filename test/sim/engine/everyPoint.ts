@@ -16,6 +16,8 @@ export interface Point {
   readonly fate: Fate;
   /** In the life of runs that reuse what others have computed. */
   readonly reuses?: true;
+  /** In the life of a run that stops before its last chunk. */
+  readonly stops?: true;
 }
 
 export interface PointResult extends SimulationResult {
@@ -31,7 +33,7 @@ export interface PointResult extends SimulationResult {
  * do, at every call.
  */
 export function* pointsOf(
-  of: Pick<Point, "who" | "reuses">,
+  of: Pick<Point, "who" | "reuses" | "stops">,
   life: PointResult,
   thorough: boolean,
 ): Generator<Point> {
@@ -51,7 +53,7 @@ export function* pointsOf(
  * that fails and is tolerated, a retry that mends it, a deletion, and another run under the same id. Whoever `who`
  * says meets the fault at the given call; another of its kind is there to take over.
  */
-export async function everyPoint({ who, call, fate, reuses }: Point): Promise<PointResult> {
+export async function everyPoint({ who, call, fate, reuses, stops }: Point): Promise<PointResult> {
   const life = scriptOn(stage({ seed: 5, tree: deepTree, chunkMs: () => 100 }));
   const calls: FarCall[] = [];
   const dull = new Set<number>();
@@ -73,6 +75,7 @@ export async function everyPoint({ who, call, fate, reuses }: Point): Promise<Po
   const another = () => void life.start(who === "leader" ? leader : workerOnly);
   let begun = 0;
   const result = await playOut(life, async () => {
+    if (stops === true) return stopEarly(life, another);
     if (reuses === undefined) return liveThrough(life, another);
     await computeFirst(life);
     begun = calls.length;
@@ -109,6 +112,25 @@ async function liveThrough(life: Script, anotherComes: () => void): Promise<void
   await life.submit({ ...request, chunks: 5 });
   await untilEnded(1);
   must(run()?.uid !== old && run()?.manifests.get(1)?.complete === true, "the second run is complete");
+}
+
+/** A chunk fails and is tolerated, the run stops, through a pause; its retry mends the gap and stops one prefix earlier. */
+async function stopEarly(life: Script, anotherComes: () => void): Promise<void> {
+  const { run, broken, until, untilEnded, must } = life;
+  broken.chunks.add(2);
+  burnNext(life, "combine", 1);
+  await life.submit({ id: "r", chunks: 20, cap: 4, tolerate: { chunks: 2 }, stopAt: 4 });
+  await life.world.until(() => run()?.state !== undefined, 3_000);
+  anotherComes();
+  await until("it has been asked", () => Object.keys(run()?.state?.groups ?? {}).length > 1);
+  await life.tell("pause").catch(() => undefined);
+  await life.tell("resume").catch(() => undefined);
+  await untilEnded(1);
+  must(run()?.manifests.get(1)?.chunks === 6, "it stops after six chunks");
+  broken.chunks.clear();
+  await life.tell("retry");
+  await untilEnded(2);
+  must(run()?.manifests.get(2)?.chunks === 4, "without a gap it stops after four");
 }
 
 const files = { chunks: 13, packSize: 2, list: true } as const;

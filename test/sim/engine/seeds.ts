@@ -10,6 +10,9 @@ export const lossyWorlds = 30;
 /** From this seed on packs are unlike one another, and runs and threads are many. */
 export const unevenFrom = 3_000_000;
 export const unevenWorlds = 25;
+/** From this seed on runs may stop before their last chunk. */
+export const stoppingFrom = 4_000_000;
+export const stoppingWorlds = 40;
 
 /** The seed is one of those that simulation.test.ts plays when it is asked for no others. */
 export const isPlayedByDefault = (seed: number): boolean =>
@@ -22,4 +25,5 @@ const playedFrom = [
   [shortPacksFrom, shortPacksWorlds],
   [lossyFrom, lossyWorlds],
   [unevenFrom, unevenWorlds],
+  [stoppingFrom, stoppingWorlds],
 ] as const;

@@ -6,7 +6,7 @@ import { hopelessCode } from "./checks/reasons.ts";
 import { putSpecBack } from "./losses.ts";
 import { type Company, changeCode, codes, join, strike } from "./mishaps.ts";
 import { type EndBound, quiet } from "./quiet.ts";
-import { lossyFrom, shortPacksFrom, unevenFrom } from "./seeds.ts";
+import { lossyFrom, shortPacksFrom, stoppingFrom, unevenFrom } from "./seeds.ts";
 import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
 import { storm } from "./storm.ts";
 import { unevenWorld } from "./uneven.ts";
@@ -17,14 +17,15 @@ import { users } from "./users.ts";
  * blow for one of them or a command at the worst moment; then a quiet time in which all has to come to its end. A
  * negative seed gives a world in which the code of instances is changed and changed back, one from `shortPacksFrom` on a
  * world of many short packs, most of which share messages, one from `lossyFrom` on a world in which storage loses what
- * it had, and one from `unevenFrom` on a world of unlike packs (`uneven.ts`).
+ * it had, one from `unevenFrom` on a world of unlike packs (`uneven.ts`), and one from `stoppingFrom` on a world of runs that may stop.
  */
 export async function simulate(of: number): Promise<SimulationResult> {
   const seed = Math.abs(of);
   const deep = seed % 3 !== 0;
-  if (seed >= unevenFrom) return unevenWorld(seed);
-  const lossy = seed >= lossyFrom;
-  const short = seed >= shortPacksFrom && !lossy;
+  const stopping = seed >= stoppingFrom;
+  if (seed >= unevenFrom && !stopping) return unevenWorld(seed);
+  const lossy = stopping ? seed % 4 === 3 : seed >= lossyFrom;
+  const short = seed >= shortPacksFrom && !lossy && !stopping;
   let paceMs = 0;
   const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
   const packLimitMs = [5_000, 60_000, 300_000][seed % 3] as number;
@@ -58,7 +59,8 @@ export async function simulate(of: number): Promise<SimulationResult> {
   join(company, { leads: true, works: true });
   for (let count = Math.floor(random.number() * 3); count > 0; count -= 1) join(company);
 
-  const requests = requestsFrom(random, short);
+  const plain = requestsFrom(random, short);
+  const requests = stopping ? plain.map((request) => stoppingOf(request, random)) : plain;
   const people = users(company, requests, of < 0);
   breakSome(play, requests[0]);
   // Without a draw, so that the other worlds stay as they are.
@@ -124,6 +126,12 @@ function requestsFrom(random: Random, short: boolean): SubmitRequest[] {
     list: random.number() < 0.4,
     ...(random.number() < 0.4 ? { tolerate: { percent: 10 + random.number() * 40 } } : {}),
   }));
+}
+
+/** More chunks, so that packs have several, and a rule that accepts some prefix or none. */
+function stoppingOf(request: SubmitRequest, random: Random): SubmitRequest {
+  const chunks = Math.floor(random.number() * random.number() * 300);
+  return { ...request, chunks, stopAt: Math.floor(random.number() * 1.3 * chunks) };
 }
 
 /** With few packs in flight, most of the short ones are sent once it is known that they are short. */

@@ -15,6 +15,8 @@ import {
   lossyWorlds,
   shortPacksFrom,
   shortPacksWorlds,
+  stoppingFrom,
+  stoppingWorlds,
   unevenFrom,
   unevenWorlds,
   worlds,
@@ -114,6 +116,7 @@ test("worlds of short packs: those that share a message are each computed, recor
 test.each([
   ["storage loses messages and blobs, and somebody deletes what a run needs", lossyFrom, lossyWorlds],
   ["packs are unlike one another, on up to 200 threads in up to 20 runs", unevenFrom, unevenWorlds],
+  ["runs may stop before their last chunk", stoppingFrom, stoppingWorlds],
 ] as const)(
   "worlds in which %s: every run ends within its bound, and nothing is deleted unasked",
   async (_, first, count) => {
@@ -134,6 +137,8 @@ test.each([
   ["leader", "runs that reuse partials", { reuses: true }, 50],
   // Few packs are computed, in one shard.
   ["worker", "runs that reuse partials", { reuses: true }, 12],
+  ["leader", "a run that stops", { stops: true }, 50],
+  ["worker", "a run that stops", { stops: true }, 50],
 ] as const)(
   "a %s of %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
   async (who, _, of, callsMin) => {

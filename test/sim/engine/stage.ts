@@ -27,6 +27,7 @@ import { retryIsExact } from "./checks/retries.ts";
 import { sendsAndRecordsAgree } from "./checks/sends.ts";
 import { stateIsOneChain } from "./checks/stateChain.ts";
 import { sealedStaysSealed, stateStaysSmall } from "./checks/stateInvariants.ts";
+import { stopsWhereTheRuleSays } from "./checks/stops.ts";
 import { oldRunIsNeverMet } from "./checks/strangers.ts";
 import { type Hostility, hostile } from "./hostile.ts";
 import { newerVersion } from "./newerVersion.ts";
@@ -61,6 +62,8 @@ export interface Stage {
     /** Chunks that fail at times, and how often. */
     readonly flaky: Map<number, number>;
     fold: ((chunks: number) => boolean) | undefined;
+    /** What is said of a prefix, given what the rule says; undefined: what the rule says. */
+    ask: ((chunks: number, byRule: boolean) => boolean) | undefined;
     /** Which tasks of which run never end, or end their process. */
     doom: ((task: DoomedTask, run: string) => "hangs" | "kills" | undefined) | undefined;
     /** Chunks that never end, or end their thread or process. */
@@ -101,6 +104,7 @@ export function stage(options: StageOptions): Stage {
     chunks: new Set(),
     flaky: new Map(),
     fold: undefined,
+    ask: undefined,
     doom: undefined,
     doomed: new Map(),
     fileOf: undefined,
@@ -131,6 +135,7 @@ export function stage(options: StageOptions): Stage {
       const fails = broken.chunks.has(chunk) || (share !== undefined && random.number() < share);
       if (fails) throw new CalculationError(broken.code, `chunk ${chunk} is broken`);
     },
+    onAsk: (chunks, byRule) => broken.ask?.(chunks, byRule) ?? byRule,
     onFold(ranges) {
       const chunks = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
       if (broken.fold?.(chunks))
@@ -216,6 +221,7 @@ const checks = [
   firstWriterWins,
   newerIsRespected,
   resultIsTheFold,
+  stopsWhereTheRuleSays,
   filesComeFirst,
   chunksAreCountedOnce,
   stateIsOneChain,

@@ -27,6 +27,8 @@ export async function computeAgain(
     readonly waitMs: number;
     readonly signal?: AbortSignal;
     readonly onProgress?: (answered: number, drawn: number) => void;
+    /** The numbers are those of prefixes, and the calculation must say this of each. */
+    readonly stops?: (prefix: number) => boolean;
   },
 ): Promise<ReadonlyMap<number, Verified>> {
   const { blobs, queues } = client.storage;
@@ -40,10 +42,11 @@ export async function computeAgain(
 
   const send = (pack: number): Promise<unknown> => {
     const work = { v: wireVersion, kind: "verify", run, uid, gen: generation, send: 1, turn: 0 } as const;
+    const stops = options.stops?.(pack);
     const mix = mixed === true ? code : undefined;
     return queues.send(
       urgent,
-      encodeMessage({ ...work, tag, pack, ...defined({ origin, mix, spec, plan }) }),
+      encodeMessage({ ...work, tag, pack, ...defined({ origin, mix, spec, plan, stops }) }),
     );
   };
   const listAnswers = async (): Promise<readonly ListedBlob[]> => {

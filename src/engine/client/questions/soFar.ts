@@ -121,6 +121,7 @@ export function soFarMessage(state: State, layout: Layout, tag: string): Message
     ...defined({ code, mix, origin, spec, plan }),
     tag,
     nodes: encodeBitmap(nodes),
+    ...(state.stopped ? { stopped: layout.chunks } : {}),
     ...(mixed ? { childGens: encodeGens(gens) } : {}),
     open: open.sort((a, b) => a - b).slice(0, clientLimits.soFarOpenMax),
   };

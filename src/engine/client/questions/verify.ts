@@ -3,6 +3,7 @@ import { CorruptDataError } from "../../model/errors.ts";
 import type { Verified } from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
 import type { Manifest, Plan } from "../../model/run.ts";
+import { cutTo, prefixesOf } from "../../model/stop.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
 import { findResult, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
@@ -39,7 +40,7 @@ export interface VerifyOptions {
 export async function verify(client: Client, id: string, options: VerifyOptions = {}) {
   const { manifest, newest } = await findResult(client, id);
   const read = await readPlan(client, manifest);
-  const plan = read.value;
+  const plan = manifest.stopped === undefined ? read.value : cutTo(read.value, manifest.chunks);
   const equal = await isResultSound(client, manifest);
   const folded = foldedPacks(plan, manifest);
   const { run, uid, generation, sha256 } = manifest;
@@ -52,6 +53,10 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
   const waitMs = options.waitMs ?? clientLimits.verifyWaitMs + 3 * plan.packMs;
   const withHash = drawn.filter((pack) => kept.has(pack));
   const answers = await computeAgain(client, manifest, withHash, { ...options, waitMs });
+  const stop = await checkStop(client, manifest, read.value, {
+    waitMs,
+    ...defined({ signal: options.signal }),
+  });
 
   const outcomes = drawn.map((pack) => {
     const answer = answers.get(pack);
@@ -73,8 +78,44 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
     packs: { total, missing: total - available, drawn: drawn.length, ...counts },
     /** Packs that are not equal, ascending. */
     others,
-    allEqual: equal && !Object.values(documents).includes("different") && others.length === 0,
+    ...defined({ stop }),
+    allEqual:
+      equal &&
+      !Object.values(documents).includes("different") &&
+      others.length === 0 &&
+      (stop?.others.length ?? 0) === 0,
   };
+}
+
+/**
+ * Where the calculation of a run may stop: asks again about each prefix up to the end, by the folds that were kept. `stop` must
+ * refuse all but the one that the run stopped after, and the result of that one's fold must be the run's.
+ */
+async function checkStop(
+  client: Client,
+  manifest: Manifest,
+  plan: Plan,
+  options: Parameters<typeof computeAgain>[3],
+) {
+  // A run that somebody ended early was not asked about every prefix.
+  if (plan.stops !== true || (manifest.stopped === undefined && !manifest.complete)) return undefined;
+  const all = prefixesOf(plan.chunks);
+  const last = manifest.stopped === undefined ? Number.NaN : all.indexOf(manifest.chunks);
+  if (last === -1) throw new CorruptDataError("bad-manifest", `no prefix has ${manifest.chunks} chunks`);
+  const numbers = [...all.keys()].slice(0, Number.isNaN(last) ? all.length : last + 1);
+  const answers = await computeAgain(client, manifest, numbers, {
+    ...options,
+    stops: (number) => number === last,
+  });
+  const others = numbers.flatMap((number) => {
+    const answer = answers.get(number);
+    const prefix = { chunks: all[number] ?? 0 };
+    if (answer === undefined) return { ...prefix, outcome: "unanswered" as const, error: undefined };
+    if ("error" in answer) return { ...prefix, outcome: "different" as const, error: answer.error };
+    const differs = number === last && answer.sha256 !== manifest.sha256;
+    return differs ? { ...prefix, outcome: "different" as const, error: undefined } : [];
+  });
+  return { asked: numbers.length, ...defined({ after: all[last] }), others };
 }
 
 function outcomeOf(kept: string | undefined, again: Verified | undefined): PackOutcome {

@@ -2,8 +2,10 @@ import { countBits, emptyBitmap, encodeBitmap, setBit } from "../../model/bitmap
 import { indexesOf, type Layout, packsOf, type Range, shardsOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import { askedLevel } from "../../model/stop.ts";
 import { childrenOf, foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
 import { addTask, type Draft, layoutOf, nodeIn } from "./draft.ts";
+import { nextPrefix, prefixName, shardsThatCount } from "./stop.ts";
 import { bitsOf } from "./track.ts";
 
 /**
@@ -14,6 +16,7 @@ export function sealShards(draft: Draft): void {
   const { state } = draft;
   if (state.phase !== "computing") return;
   const layout = layoutOf(state);
+  const counting = shardsThatCount(state);
   for (const [name, open] of Object.entries(state.open)) {
     const shard = Number(name);
     const { packs, size, done, ...bits } = bitsOf(layout, shard, open);
@@ -25,7 +28,7 @@ export function sealShards(draft: Draft): void {
     state.sealed[name] = { ...lost, gen, node: false };
     delete state.open[name];
     draft.decided = true;
-    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard);
+    if (!foldsPacksDirectly(layout) && shard < counting) askForNode(draft, 1, shard);
   }
 }
 
@@ -53,6 +56,27 @@ export function askForGroups(draft: Draft): void {
   }
 }
 
+/**
+ * Has the calculation asked about the next prefix, once the answer about the one before is no and its shards have their nodes.
+ * Shards beyond it are sealed, and combined when it is their turn: a `merge` that throws there fails no run that stops before.
+ */
+export function askForStop(draft: Draft): void {
+  const { state } = draft;
+  const { layout } = state;
+  if (state.phase !== "computing" || layout?.stops !== true) return;
+  const counting = shardsThatCount(state);
+  for (const [name, { node }] of Object.entries(state.sealed)) {
+    const isAsked = workName({ kind: "node", level: 1, index: Number(name) }) in state.tasks;
+    if (!node && !isAsked && Number(name) < counting) askForNode(draft, 1, Number(name));
+  }
+  const next = nextPrefix(state);
+  if (next === undefined || state.paused || state.keep === true) return;
+  const name = prefixName(next.index);
+  if (name in state.groups || !nodesThere(state, 1, { from: 0, to: counting })) return;
+  state.groups[name] = { gen: state.generation, node: false };
+  askForNode(draft, askedLevel, next.index);
+}
+
 /** The nodes that fold other nodes, level by level. */
 export const nodesAboveShards = (layout: Layout) =>
   nodeCounts(layout).flatMap((count, below) =>
@@ -69,6 +93,9 @@ export function askForFinish(draft: Draft): void {
   if (state.phase !== "computing" || state.paused || draft.ending !== undefined) return;
   const layout = layoutOf(state);
   if (state.cursor < packsOf(layout) || Object.keys(state.sealed).length < shardsOf(layout)) return;
+  // An answer that is under way counts even where the run is to end with what is done.
+  const next = nextPrefix(state);
+  if (next !== undefined && (state.keep !== true || prefixName(next.index) in state.groups)) return;
   const counts = nodeCounts(layout);
   if (!nodesThere(state, counts.length, { from: 0, to: counts.at(-1) ?? 0 })) return;
   state.phase = "finishing";

@@ -17,6 +17,7 @@ import type { Seen } from "../seen.ts";
 import type { DecideAt, Draft } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
 import { beginTurn } from "./restart.ts";
+import { plannedChunks } from "./stop.ts";
 import { bitsOf, tally } from "./track.ts";
 
 /**
@@ -65,7 +66,7 @@ export function keepDeadline(draft: Draft, { spec: { deadline } }: Pick<Seen, "s
 export function awaitsRecords({ state, at }: Draft, { spec, lists }: Pick<Seen, "spec" | "lists">): boolean {
   const { layout, inFlight } = state;
   if (layout === undefined || inFlight === 0 || lists.failuresMs >= at.localMs) return false;
-  return toleratedChunks(spec.tolerate, layout.chunks) > 0;
+  return toleratedChunks(spec.tolerate, plannedChunks(layout, state)) > 0;
 }
 
 /**

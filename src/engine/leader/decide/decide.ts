@@ -2,7 +2,7 @@ import { packsOf, packsOfShard } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
 import type { Known } from "../notes.ts";
 import type { Seen } from "../seen.ts";
-import { askForFinish, askForGroups, sealShards } from "./combine.ts";
+import { askForFinish, askForGroups, askForStop, sealShards } from "./combine.ts";
 import { awaitsRecords, giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
@@ -47,6 +47,7 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
   fanOut(draft);
   sealShards(draft);
   askForGroups(draft);
+  askForStop(draft);
   askForFinish(draft);
   pruneBatches(state);
   if (state.phase !== before.phase) {

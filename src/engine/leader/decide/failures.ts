@@ -1,12 +1,14 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { belongsTo } from "../../model/output.ts";
-import { chunksOfPack, chunksText, shardOf, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, chunksText, type Layout, shardOf, sizeOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import { prefixAt } from "../../model/tree.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
 import { type Draft, layoutOf, resendPack, resendTask, roomToWrite, sendsOf } from "./draft.ts";
-import { bitsOf, outcomeOf, tally } from "./track.ts";
+import { plannedChunks, shardsThatCount } from "./stop.ts";
+import { bitsOf, countsBelow, outcomeOf, tally } from "./track.ts";
 import { verdictOf, whyFailed } from "./verdict.ts";
 
 /**
@@ -31,7 +33,8 @@ export function trackFailures(draft: Draft, seen: Seen): void {
     const verdict = verdictOf(records, task);
     if (verdict.kind === "fail") {
       const lost = records.some(({ cause }) => cause === "storage-lost");
-      const code = lost ? "storage-lost" : `${work.kind}-failed`;
+      const asks = state.layout && work.kind === "node" && prefixAt(state.layout, work.level, work.index);
+      const code = lost ? "storage-lost" : `${asks ? "stop" : work.kind}-failed`;
       draft.ending ??= { phase: "failed", error: { code, message: verdict.why } };
     } else if (verdict.kind === "replace") {
       if (verdict.alone) task.alone = true;
@@ -70,10 +73,15 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   const made = sendsOf(state, pack);
   const sends = Math.max(made.sends, ...records.map((record) => record.send));
   const layout = layoutOf(state);
-  const tolerated = toleratedChunks(tolerate, layout.chunks) - state.chunksFailed;
+  const most = toleratedChunks(tolerate, plannedChunks(layout, state));
+  const tolerated = most - failedThatCount(state, layout);
   const verdict = verdictOf(records, made, { chunks: chunksOfPack(layout, pack), tolerated });
-  if (verdict.kind === "fail") markFailed(draft, pack, lackingOf(state, pack, records));
-  else if (verdict.kind === "replace") {
+  if (verdict.kind === "fail") {
+    markFailed(draft, pack, lackingOf(state, pack, records));
+    const isBeyond = shardOf(layout, pack) >= shardsThatCount(state);
+    if (isBeyond && pack < (state.beyond?.pack ?? Number.POSITIVE_INFINITY))
+      state.beyond = { pack, message: verdict.why };
+  } else if (verdict.kind === "replace") {
     // The next turn begins with what these ends tell.
     if (state.paused && verdict.doubt !== undefined)
       state.again[pack] = { ...made, alone: verdict.alone || undefined, doubt: verdict.doubt };
@@ -105,22 +113,37 @@ function markFailed(draft: Draft, pack: number, lacking: number | undefined): vo
   draft.decided = true;
 }
 
+/** The chunks that have failed in the shards that count by now. */
+function failedThatCount(state: State, layout: Layout): number {
+  const counting = shardsThatCount(state);
+  return counting < Number.POSITIVE_INFINITY
+    ? countsBelow(state, layout, counting).chunksFailed
+    : state.chunksFailed;
+}
+
 function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly SeenFailure[]): void {
   const { state } = draft;
-  const { layout, chunksFailed } = state;
+  const { layout } = state;
   if (layout === undefined) return;
-  const tolerated = toleratedChunks(tolerate, layout.chunks);
-  if (chunksFailed <= tolerated) return;
+  const tolerated = toleratedChunks(tolerate, plannedChunks(layout, state));
+  // What failed beyond the next prefix fails no run that stops before.
+  const counting = shardsThatCount(state);
+  if (failedThatCount(state, layout) <= tolerated) return;
   // A record of a pack that another send completed, or may yet, is no reason.
   const outcome = outcomeOf(state);
-  const first = failures.find(({ work }) => work.kind === "pack" && outcome(work.pack) === "failed");
-  const pack = first?.work.kind === "pack" ? first.work.pack : undefined;
+  const first = failures.find(
+    ({ work }) => work.kind === "pack" && work.shard < counting && outcome(work.pack) === "failed",
+  );
+  // One that had failed when its turn came is listed no more.
+  const earlier = first === undefined && state.beyond !== undefined ? state.beyond : undefined;
+  const pack = first?.work.kind === "pack" ? first.work.pack : earlier?.pack;
   const records = failures.filter(({ work }) => work.kind === "pack" && work.pack === pack);
-  const why = whyFailed(records) ?? first?.message ?? "";
+  const why = whyFailed(records) ?? first?.message ?? earlier?.message ?? "";
   // A thread names the chunk or chunks where it can; anything else happened to the whole pack.
   const named = pack === undefined || /^chunks? \d[^:]*: /.test(why);
   const where = named ? "" : `${chunksText(chunksOfPack(layout, pack))}: `;
   // A pack without a partial counts whole, whichever of its chunks failed: the true number may be lower.
-  const count = tolerated === 0 ? "" : `more than ${tolerated} of ${layout.chunks} chunks failed; `;
+  const count =
+    tolerated === 0 ? "" : `more than ${tolerated} of ${plannedChunks(layout, state)} chunks failed; `;
   draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${count}${where}${why}` } };
 }

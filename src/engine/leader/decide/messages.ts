@@ -95,7 +95,8 @@ export function taskMessage(state: State, name: string): WorkMessage {
   const top = { from: 0, to: nodeCounts(layout)[level - 1] ?? 0 };
   const childGens = level === 0 ? undefined : gensOf(state, level, top);
   const terms = state.terms.map(({ term, holder }) => ({ term, holder }));
-  return { ...all, kind: "finish", members, gapped, childGens, terms };
+  const stopped = state.stopped && layout.chunks;
+  return { ...all, kind: "finish", members, gapped, childGens, stopped, terms };
 }
 
 /** The generation of each of these nodes as text, or undefined where all are of this generation. */
@@ -109,4 +110,5 @@ export const cleanupMessage = (state: State, shard?: number): WorkMessage => ({
   ...common(state, 1),
   kind: "cleanup",
   shard,
+  asked: state.stopped !== undefined || state.layout?.stops === true || undefined,
 });

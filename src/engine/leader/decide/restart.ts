@@ -50,10 +50,11 @@ type Retry = Pick<Marker, "generation" | "cap" | "changed" | "code"> & Pick<Spec
  * is opened again. So only what was missing is computed, and only the path above it is combined.
  */
 export function beginGeneration(
-  closed: State,
+  before: State,
   { redo, ...asked }: Retry & Pick<Marker, "redo">,
   nowMs: number,
 ): State {
+  const closed = unstopped(before);
   if (redo === "recompute") return fromTheStart(closed, asked, nowMs);
   const { generation, cap, code } = asked;
   const {
@@ -62,6 +63,7 @@ export function beginGeneration(
     answer: _answer,
     keep: _keep,
     gaveUp: _gaveUp,
+    beyond: _beyond,
     trying: _trying,
     otherCode: _otherCode,
     ...rest
@@ -103,6 +105,12 @@ export function beginGeneration(
   walkAgain(state);
   tally(state);
   return state;
+}
+
+/** With all chunks that the plan has: gaps that a retry fills may change what the calculation says of any prefix. */
+function unstopped({ stopped, ...closed }: State): State {
+  if (stopped === undefined || closed.layout === undefined) return closed;
+  return { ...closed, layout: { ...closed.layout, chunks: stopped.of, stops: true } };
 }
 
 /** Other code computes what is missing, beside what is there. */

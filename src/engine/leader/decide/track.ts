@@ -8,8 +8,10 @@ import { olderPlan } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { checkNamed } from "../../model/storedSpec.ts";
+import { prefixAt } from "../../model/tree.ts";
 import type { Seen } from "../seen.ts";
 import { type Draft, layoutOf, nodeIn } from "./draft.ts";
+import { stopAfter } from "./stop.ts";
 
 /**
  * Takes over the plan once a worker has written it: from here the run computes. `older`: the plan is older than the state, so
@@ -21,7 +23,7 @@ export function trackPlan(
 ): "planned" | "older" | undefined {
   const { state } = draft;
   if (plan === undefined) return undefined;
-  const { chunks, packSize, shardSize, fanIn, packMs, fold, code, reused } = plan;
+  const { chunks, packSize, shardSize, fanIn, packMs, fold, stops, code, reused } = plan;
   if (fold === undefined) draft.ending = { phase: "failed", error: olderPlan(state.run) };
   // A leader of an earlier version has written the state and dropped what it did not know.
   else if (state.layout !== undefined) state.layout.fold = fold;
@@ -29,7 +31,7 @@ export function trackPlan(
   if (plan.spec !== undefined) checkNamed("spec", state.run, plan.spec, state.spec);
   state.plan = planHash;
   state.code = code;
-  state.layout = { chunks, packSize, shardSize, fanIn, packMs, fold };
+  state.layout = { chunks, packSize, shardSize, fanIn, packMs, fold, ...(stops && { stops }) };
   if (reused !== undefined) state.reused = reused;
   state.phase = "computing";
   state.calls = addCalls(state.calls, decodeCalls(plan.calls));
@@ -80,8 +82,10 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
   state.durationsMs.splice(0, state.durationsMs.length - limits.durationsKept);
 }
 
+/** Marks listed nodes. The run ends with the first prefix after which its calculation stops. */
 export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
   const { state } = draft;
+  let stopsAfter: number | undefined;
   for (const { level, index, contentType } of nodes) {
     const node = nodeIn(state, level, index);
     if (node === undefined || node.node || node.gen !== state.generation) continue;
@@ -92,7 +96,12 @@ export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
     state.calls = addCalls(state.calls, facts.calls);
     delete state.tasks[workName({ kind: "node", level, index })];
     draft.decided = true;
+    const prefix = prefixAt(layoutOf(state), level, index);
+    if (prefix === undefined) continue;
+    Object.assign(node, { stops: facts.stops === true });
+    if (facts.stops === true) stopsAfter = prefix;
   }
+  if (stopsAfter !== undefined) stopAfter(state, stopsAfter);
 }
 
 /** The packs of an open shard, and which of them are done or failed by their index in the shard. */
@@ -138,8 +147,11 @@ export function unfinishedPacks({ layout, open, cursor }: State): number[] {
  * sent without an outcome. Its cost grows with the open shards; a sealed one costs a few operations.
  */
 export function tally(state: State): void {
-  const { layout } = state;
-  if (layout === undefined) return;
+  if (state.layout !== undefined) Object.assign(state, countsBelow(state, state.layout));
+}
+
+/** The same of the shards below one. */
+export function countsBelow(state: State, layout: Layout, below = Number.POSITIVE_INFINITY) {
   let [done, failed, gapped, lacking, inFlight] = [0, 0, 0, 0, 0];
   const packs = packsOf(layout);
   /** Chunks that the last pack has less than the others. */
@@ -148,6 +160,7 @@ export function tally(state: State): void {
   let last: "done" | "failed" | "gapped" | "open" = "open";
 
   for (const [name, sealed] of Object.entries(state.sealed)) {
+    if (Number(name) >= below) continue;
     const size = sizeOf(packsOfShard(layout, Number(name)));
     const bits = sealed.members === undefined ? undefined : decodeBitmap(sealed.members, size);
     const some = decodeBitmap(sealed.gapped ?? "", size);
@@ -161,6 +174,7 @@ export function tally(state: State): void {
       bits === undefined || hasBit(bits, size - 1) ? "done" : hasBit(some, size - 1) ? "gapped" : "failed";
   }
   for (const [name, open] of Object.entries(state.open)) {
+    if (Number(name) >= below) continue;
     const bits = bitsOf(layout, Number(name), open);
     done += countBits(bits.done);
     failed += countBits(bits.failed);
@@ -175,9 +189,11 @@ export function tally(state: State): void {
     if (Number(name) !== lastShard) continue;
     last = open.gapped?.[packs - 1] === undefined ? outcomeOf(state)(packs - 1) : "gapped";
   }
-  Object.assign(state, { packsDone: done, packsFailed: failed, packsGapped: gapped, inFlight });
   const chunksIn = (count: number, is: typeof last): number =>
     count * layout.packSize - (last === is ? short : 0);
-  state.chunksDone = chunksIn(done, "done") + chunksIn(gapped, "gapped") - lacking;
-  state.chunksFailed = chunksIn(failed - gapped, "failed") + lacking;
+  return {
+    ...{ packsDone: done, packsFailed: failed, packsGapped: gapped, inFlight },
+    chunksDone: chunksIn(done, "done") + chunksIn(gapped, "gapped") - lacking,
+    chunksFailed: chunksIn(failed - gapped, "failed") + lacking,
+  };
 }

@@ -37,13 +37,16 @@ const headsAtMost = 4;
 const nodesTogether = 12;
 const nodesEveryMs = 10_000;
 
+/** A run that may stop waits for each. */
 function nodesToPoll({ tasks, cursor, inFlight }: State, layout: Layout, sinceMs: number): NodeName[] {
   const nodes = Object.keys(tasks).flatMap((name) => {
     const work = parseWorkName(name);
     return work?.kind === "node" ? work : [];
   });
   const packsOver = cursor >= packsOf(layout) && inFlight === 0;
-  return packsOver || nodes.length >= nodesTogether || sinceMs >= nodesEveryMs ? nodes : [];
+  return packsOver || layout.stops === true || nodes.length >= nodesTogether || sinceMs >= nodesEveryMs
+    ? nodes
+    : [];
 }
 
 /** Open shards of which something was sent, and those that the cursor comes to next and that must be recounted. */

@@ -11,6 +11,7 @@ import { isFinal, type State } from "../../model/state.ts";
 import { topLevel } from "../../model/tree.ts";
 import type { Ending } from "../decide/draft.ts";
 import { cleanupMessage } from "../decide/messages.ts";
+import { plannedChunks } from "../decide/stop.ts";
 import { readManifest } from "../poll/poll.ts";
 import type { ListedMarker, Submitted, Term, TermRun } from "../term.ts";
 import { assertLegalMove, writeState } from "./perform.ts";
@@ -92,8 +93,10 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
 async function sendCleanup(term: Term, state: State, gaps: boolean): Promise<void> {
   const { layout, origin } = state;
   if (layout === undefined) return;
-  const shards = indexesOf({ from: 0, to: shardsOf(layout) });
-  const nodes = topLevel(layout) > 0 || origin !== undefined || gaps ? [undefined] : [];
+  // Of a run that stopped, what was computed beyond goes too.
+  const chunks = plannedChunks(layout, state);
+  const shards = indexesOf({ from: 0, to: shardsOf({ ...layout, chunks }) });
+  const nodes = topLevel({ ...layout, chunks }) > 0 || origin !== undefined || gaps ? [undefined] : [];
   const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
   await sendAll(term, [...shards, ...nodes].map(message));
 }

@@ -5,7 +5,7 @@ import { withinAttempt } from "../../calculation/attempt.ts";
 import type { AttemptTime, Calculations } from "../../calculation/contract.ts";
 import { type Files, filesOver, releaseSpares } from "../../calculation/files.ts";
 import { placeOf, userFrames } from "../../calculation/placeOf.ts";
-import { runCompute, runFinish, runFold, runPlan } from "../../calculation/runJob.ts";
+import { runCompute, runFinish, runFold, runPlan, runStop } from "../../calculation/runJob.ts";
 import { setUp } from "../../calculation/shared.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
@@ -168,6 +168,8 @@ async function work(
     }
     case "fold":
       return runFold(calculation, task.params, task);
+    case "ask":
+      return runStop(calculation, task);
     case "finish":
       return runFinish(calculation, task);
   }

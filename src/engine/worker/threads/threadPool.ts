@@ -114,6 +114,7 @@ export function poolOf(settings: PoolSettings): UserCode {
       return { ...(value as Pick<ComputeOutput, "bytes" | "failed">), ms, waitedMs };
     },
     fold: (task, options) => output({ kind: "fold", ...task }, options),
+    ask: async (task, options) => (await run({ kind: "ask", ...task }, options)).value as boolean,
     async finish(task, options) {
       return (await run({ kind: "finish", ...task }, options)).value as ResultBytes;
     },

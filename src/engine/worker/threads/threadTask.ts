@@ -4,7 +4,7 @@ import { CalculationError } from "../../model/errors.ts";
 import type { Range } from "../../model/packs.ts";
 import type { PrintedLine } from "../../model/printed.ts";
 import type { ChunkMark } from "./chunkMark.ts";
-import type { CalculationTask, ComputeTask, FinishTask, FoldTask } from "./userCode.ts";
+import type { AskTask, CalculationTask, ComputeTask, FinishTask, FoldTask } from "./userCode.ts";
 
 /** What a process and its threads say to each other, and both ends of the port over which they say it. */
 
@@ -29,6 +29,7 @@ export type ThreadWork =
   | ({ readonly kind: "plan" } & CalculationTask)
   | ({ readonly kind: "compute" } & ComputeTask)
   | ({ readonly kind: "fold" } & FoldTask)
+  | ({ readonly kind: "ask" } & AskTask)
   | ({ readonly kind: "finish" } & FinishTask);
 
 /**

@@ -28,6 +28,8 @@ export interface UserCode {
   compute(task: ComputeTask, options: TaskOptions): Promise<ComputeOutput>;
   /** Folds encoded partials, which are in index order, into one that covers a range. */
   fold(task: FoldTask, options: TaskOptions): Promise<TaskOutput>;
+  /** Whether the calculation stops after a prefix. */
+  ask(task: AskTask, options: TaskOptions): Promise<boolean>;
   finish(task: FinishTask, options: TaskOptions): Promise<ResultBytes>;
   stop(): Promise<void>;
 }
@@ -45,12 +47,21 @@ export interface FoldTask extends CalculationTask, Range {
   readonly parts: readonly CoveringPart[];
 }
 
+/** The parts of a prefix. */
+export interface AskTask extends CalculationTask {
+  readonly parts: readonly CoveringPart[];
+  /** Chunks that the parts contain. */
+  readonly folded: number;
+  /** Chunks of the prefix. */
+  readonly chunks: number;
+}
+
 /** The result of the parts together; none give the calculation's zero. */
 export interface FinishTask extends CalculationTask {
   readonly parts: readonly CoveringPart[];
   /** Chunks that the parts contain. */
   readonly folded: number;
-  /** Chunks of the whole run. */
+  /** Chunks of the whole run, or of the prefix that it stopped after. */
   readonly count: number;
 }
 

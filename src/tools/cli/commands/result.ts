@@ -189,7 +189,7 @@ const documentWords: Readonly<Record<DocumentOutcome, string>> = {
 
 async function tellVerification(
   session: Session,
-  { run, generation, newest, result, documents, packs, others }: Verification,
+  { run, generation, newest, result, documents, packs, others, stop }: Verification,
 ): Promise<void> {
   await noteOlder(session, run, { generation }, newest);
   const bytes = result.equal
@@ -205,6 +205,17 @@ async function tellVerification(
   await session.print(
     `${run}: ${count(packs.drawn)} of ${countOf(packs.total, "pack")} computed again: ${text}`,
   );
+  if (stop !== undefined) {
+    const end =
+      stop.after === undefined ? "accepts none" : `accepts the first ${count(stop.after)} chunks first`;
+    const said = `stop was asked again ${stop.asked === 1 ? "once" : `${count(stop.asked)} times`}: it ${end}`;
+    const differs = stop.others.map(
+      ({ chunks, error, outcome }) => error?.message ?? `${count(chunks)} chunks: ${outcome}`,
+    );
+    const line =
+      stop.others.length === 0 ? said : paint(session.cli.out, "red", `stop: ${differs.join("; ")}`);
+    await session.print(`${run}: ${line}`);
+  }
   if (packs.missing > 0)
     await session.note(
       `${countOf(packs.missing, "pack")} ${packs.missing === 1 ? "is a gap" : "are gaps"} of the result; none was drawn`,

@@ -9,6 +9,7 @@ import { Ledger } from "./ledger.ts";
 export type Checker =
   | "the first writer wins"
   | "the result is the fold of what the manifest says"
+  | "a run stops where its rule says"
   | "what names a file comes after it"
   | "every chunk is counted once"
   | "state is one chain by term"

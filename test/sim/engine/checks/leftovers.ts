@@ -60,6 +60,8 @@ function isDocumented(run: RunRecord, { runs }: Ledger, name: string): boolean {
   if (run.deleteAskedMs !== undefined) return false;
   const { rest, origin } = underPlan(name.split("/").slice(3).join("/"));
   if (always.some((pattern) => pattern.test(rest))) return true;
+  // What its calculation was asked about, for whoever verifies the result.
+  if (run.plan?.stops === true && /^nodes\/\d+\/2\//.test(rest)) return true;
   // Of a plan that was lost, the account's lifecycle rule takes what the new one does not know.
   if (run.lostByHand === true && /^(parts|nodes)\//.test(rest)) return true;
   // A recompute that failed keeps what it computed, whatever was complete before.

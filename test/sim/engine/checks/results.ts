@@ -33,11 +33,12 @@ function* wrongWith(
   run: RunRecord,
   bytes: Uint8Array | string | undefined,
 ): Generator<string> {
-  const { chunks, missing, folded, complete, packs } = manifest;
+  const { chunks, missing, folded, complete, packs, stopped } = manifest;
   if (bytes === undefined) return yield "its result is not there";
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   if (sha256 !== manifest.sha256) yield "the bytes are not those of its hash";
-  if (chunks !== run.plan?.chunks) yield `it has ${chunks} chunks, the plan ${run.plan?.chunks}`;
+  const planned = stopped?.of ?? chunks;
+  if (planned !== run.plan?.chunks) yield `it has ${planned} chunks, the plan ${run.plan?.chunks}`;
   const wanted = JSON.stringify(rest(chunks, missing));
   // What follows these lines says which attempt made it.
   const [got, shape] = Buffer.from(bytes as Uint8Array)
@@ -55,10 +56,12 @@ function* wrongWith(
   if (folded !== chunks - gaps) yield `${folded} chunks are folded of ${chunks}, but ${gaps} missing`;
   if (complete !== (gaps === 0)) yield `complete is ${complete} with ${gaps} chunks missing`;
   if (run.plan === undefined) return;
-  if (packs !== packsOf(run.plan)) yield `it has ${packs} packs, the plan ${packsOf(run.plan)}`;
+  // Where it stopped is another checker's.
+  const plan = { ...run.plan, chunks };
+  if (packs !== packsOf(plan)) yield `it has ${packs} packs, the plan ${packsOf(plan)}`;
   // A deletion that is under way takes first what would tell.
   for (let pack = 0; pack < packs && run.deleteAskedMs === undefined; pack += 1) {
-    const chunks = chunksOfPack(run.plan, pack);
+    const chunks = chunksOfPack(plan, pack);
     const lacking = indexesOf(chunks).filter((chunk) => !isFolded(chunk));
     if (lacking.length === 0) continue;
     if (lacking.length < sizeOf(chunks)) {

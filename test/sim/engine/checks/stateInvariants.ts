@@ -27,6 +27,9 @@ export const sealedStaysSealed =
     if (before?.generation !== state.generation) return;
     for (const [shard, sealed] of Object.entries(before.sealed)) {
       const now = state.sealed[shard];
+      // It lies beyond the end of a run that has just stopped.
+      const cut = state.stopped !== undefined && before.stopped === undefined && state.layout !== undefined;
+      if (cut && state.layout && Number(shard) >= shardsOf(state.layout)) continue;
       if (
         now === undefined ||
         now.members !== sealed.members ||

@@ -14,6 +14,7 @@ import { rules1to6 } from "./rules1to6.ts";
 import { rules7to9 } from "./rules7to9.ts";
 import { rules10to12 } from "./rules10to12.ts";
 import { rules14to25 } from "./rules14to25.ts";
+import { stopRules } from "./stopRules.ts";
 
 /**
  * A simulation that cannot fail proves nothing. Each rule of docs/ARCHITECTURE.md, section 4, is broken in turn, and the checker
@@ -29,6 +30,7 @@ const mutants = [
   ...changedCodeRules,
   ...reuseRules,
   ...gapRules,
+  ...stopRules,
 ];
 let code: SimulationCode;
 const used = new Map<string, EngineCase>();

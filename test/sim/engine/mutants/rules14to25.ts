@@ -34,8 +34,8 @@ export const rules14to25: readonly Mutant[] = [
     cases: { seedsFrom: 1 },
     edits: edit(
       "leader/decide/combine.ts",
-      "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard);",
-      "    if (!foldsPacksDirectly(layout)) askForNode(draft, 1, shard);\n    if (shard > 0) for (const one of Object.values(state.sealed)) one.members ??= open.done;",
+      "    if (!foldsPacksDirectly(layout) && shard < counting) askForNode(draft, 1, shard);",
+      "    if (!foldsPacksDirectly(layout) && shard < counting) askForNode(draft, 1, shard);\n    if (shard > 0) for (const one of Object.values(state.sealed)) one.members ??= open.done;",
     ),
   },
   {

@@ -18,6 +18,7 @@ import { reuse } from "./reuse.ts";
 import { saves } from "./saves.ts";
 import { sharedMessages } from "./sharedMessages.ts";
 import { sharedTimer } from "./sharedTimer.ts";
+import { stops } from "./stops.ts";
 import { versions } from "./versions.ts";
 import { zombies } from "./zombies.ts";
 
@@ -45,5 +46,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...saves,
   ...gaps,
   ...doomedChunkScenarios,
+  ...stops,
   ...byHand,
 };

@@ -1,0 +1,57 @@
+import { type Layout, packsOf, shardsOf } from "../../model/packs.ts";
+import { parseWorkName, workName } from "../../model/runBlobs.ts";
+import type { State } from "../../model/state.ts";
+import { askedLevel, cutTo, prefixesOf, shardsOfPrefix } from "../../model/stop.ts";
+
+/**
+ * A run whose calculation may stop (docs/ARCHITECTURE.md, rule 33): which prefix is asked about next, and what is left of the
+ * run once one is accepted. Everything that could end the run otherwise counts in the order of prefixes too, so that no
+ * timing decides between a result and a failure.
+ *
+ * Not promised: that nothing beyond the last prefix is computed. It is not folded.
+ */
+
+/** The number and the chunks of the first prefix of which no answer is known; undefined where all were refused, or none is asked. */
+export function nextPrefix({
+  layout,
+  groups,
+}: State): { readonly index: number; readonly chunks: number } | undefined {
+  if (layout?.stops !== true) return undefined;
+  const prefixes = prefixesOf(layout.chunks);
+  const index = prefixes.findIndex((_, at) => groups[prefixName(at)]?.node !== true);
+  const chunks = prefixes[index];
+  return chunks === undefined ? undefined : { index, chunks };
+}
+
+export const prefixName = (index: number): string => workName({ kind: "node", level: askedLevel, index });
+
+/** The shards that count by now: those of the next prefix. A run that is to end with what is done asks no more. */
+export function shardsThatCount(state: State): number {
+  const next = state.keep === true ? undefined : nextPrefix(state);
+  return next === undefined || state.layout === undefined
+    ? Number.POSITIVE_INFINITY
+    : shardsOfPrefix(state.layout, next.chunks);
+}
+
+/** The chunks that the plan has. */
+export const plannedChunks = ({ chunks }: Layout, { stopped }: Pick<State, "stopped">): number =>
+  stopped?.of ?? chunks;
+
+/** From here the run has these chunks only: what was sent beyond is neither waited for nor folded. */
+export function stopAfter(state: State, chunks: number): void {
+  const { layout } = state;
+  if (layout === undefined) return;
+  state.stopped = { of: layout.chunks };
+  state.layout = cutTo(layout, chunks);
+  const [packs, shards] = [packsOf(state.layout), shardsOf(state.layout)];
+  for (const records of [state.open, state.sealed, state.gaveUp?.failed ?? {}])
+    for (const shard of Object.keys(records)) if (Number(shard) >= shards) delete records[shard];
+  for (const name of Object.keys(state.tasks))
+    if (parseWorkName(name)?.kind === "node") delete state.tasks[name];
+  for (const pack of Object.keys(state.again)) if (Number(pack) >= packs) delete state.again[pack];
+  delete state.beyond;
+  state.cursor = Math.min(state.cursor, packs);
+  state.doubtUpTo = Math.min(state.doubtUpTo, packs);
+  for (const mark of [...state.batches, ...state.taken]) mark.upTo = Math.min(mark.upTo, packs);
+  if (state.gaveUp !== undefined) state.gaveUp.cursor = Math.min(state.gaveUp.cursor, packs);
+}

@@ -1,0 +1,48 @@
+import { type Layout, powerFrom, shardsOf } from "./packs.ts";
+
+/**
+ * Which prefixes of a run its calculation is asked about, where that has a `stop` (docs/ARCHITECTURE.md, rule 33). Their
+ * lengths depend on the number of chunks alone. A plan cuts packs and shards so that each prefix ends with a shard: what
+ * is asked about is the fold of sealed shards, whatever the size of a pack.
+ */
+
+/** Enough to stop early, few enough for their nodes to cost little. Another number would end runs elsewhere. */
+const unitsPerRun = 64;
+
+/** Chunks of the shortest prefix: a power of two, and every longer one is a multiple of it. */
+const stopUnit = (chunks: number): number => Math.max(1, powerFrom(chunks) / unitsPerRun);
+
+/** Lengths of the prefixes, ascending: 1, 2, 3, 4, 6, 8, 12 … units. The whole run is none of them. */
+export function prefixesOf(chunks: number): readonly number[] {
+  const unit = stopUnit(chunks);
+  const prefixes: number[] = [];
+  for (let size = unit; size < chunks; size *= 2) {
+    prefixes.push(size);
+    const between = size + size / 2;
+    if (size > unit && between < chunks) prefixes.push(between);
+  }
+  return prefixes;
+}
+
+/** Chunks of a pack in a run that may stop: the power of two that is not above `size`, at most a unit. */
+export const stoppingPackSize = (chunks: number, size: number): number =>
+  Math.min(stopUnit(chunks), 2 ** Math.floor(Math.log2(size)));
+
+/** Packs of a shard in such a run: as usual, rounded down likewise. */
+export const stoppingShardSize = (chunks: number, packSize: number, usual: number): number =>
+  Math.min(stopUnit(chunks) / packSize, 2 ** Math.floor(Math.log2(usual)));
+
+/** The shards of a prefix. */
+export const shardsOfPrefix = ({ packSize, shardSize }: Layout, prefix: number): number =>
+  Math.ceil(prefix / (packSize * shardSize));
+
+/** The run as if it had no chunks after a prefix. */
+export function cutTo<Of extends Layout>(layout: Of, chunks: number): Of {
+  const { stops: _, ...rest } = layout;
+  return { ...rest, chunks } as Of;
+}
+
+/** A run that may stop has no nodes above those of its shards, but one for each prefix: its fold, at this level. */
+export const askedLevel = 2;
+
+export const fanInWithoutGroups = (layout: Layout): number => Math.max(layout.fanIn, shardsOf(layout));

@@ -1,0 +1,98 @@
+import { edit, type Mutant } from "./mutant.ts";
+
+const first = "a run stops after the first prefix that its rule accepts, and little beyond is sent";
+const beyond = "a chunk that fails beyond the prefix after which its run stops fails no run";
+const gaps = "the rule sees the gaps of a prefix, and a retry that fills them asks again";
+
+/** Runs that end with the first prefix that their calculation accepts. */
+export const stopRules: readonly Mutant[] = [
+  {
+    without: "the order in which prefixes are asked about",
+    rule: 33,
+    killedBy: "a run stops where its rule says",
+    cases: ["prefixes that are ready together are asked about in order"],
+    edits: edit("leader/decide/stop.ts", "prefixes.findIndex(", "prefixes.findLastIndex("),
+  },
+  {
+    without: "the end in the message of the finish",
+    rule: 33,
+    killedBy: "fails only for a reason",
+    cases: [first],
+    edits: edit("leader/decide/messages.ts", "childGens, stopped, terms", "childGens, terms"),
+  },
+  {
+    without: "the end of what is sent",
+    rule: 33,
+    killedBy: "the scenario's own end",
+    cases: [first],
+    edits: edit("leader/decide/stop.ts", "state.layout = cutTo(layout, chunks);", "state.layout = layout;"),
+  },
+  {
+    without: "a wait for the shards of a prefix",
+    rule: 33,
+    killedBy: "fails only for a reason",
+    cases: [first],
+    edits: edit(
+      "leader/decide/combine.ts",
+      "name in state.groups || !nodesThere(state, 1, { from: 0, to: counting })",
+      "name in state.groups",
+    ),
+  },
+  {
+    without: "patience with chunks that fail beyond the next prefix",
+    rule: 33,
+    killedBy: "the scenario's own end",
+    cases: [beyond],
+    edits: edit(
+      "leader/decide/failures.ts",
+      "return counting < Number.POSITIVE_INFINITY",
+      "return counting < 0",
+    ),
+  },
+  {
+    without: "patience with folds that fail beyond the next prefix",
+    rule: 33,
+    killedBy: "the scenario's own end",
+    cases: ["a merge that fails beyond the prefix after which its run stops fails no run"],
+    edits: edit("leader/decide/combine.ts", "&& shard < counting)", "&& shard >= 0)"),
+  },
+  {
+    without: "all chunks of the plan in a retry",
+    rule: 33,
+    killedBy: "a run stops where its rule says",
+    cases: [gaps],
+    edits: edit("leader/decide/restart.ts", "chunks: stopped.of, stops: true", "chunks: stopped.of"),
+  },
+  {
+    without: "the chunks of the plan in the tolerance",
+    rule: 33,
+    killedBy: "the scenario's own end",
+    cases: [gaps],
+    edits: edit("leader/decide/stop.ts", "stopped?.of ?? chunks;", "chunks;"),
+  },
+  {
+    without: "the clean-up of what was computed beyond the end",
+    rule: 33,
+    killedBy: "what is left is documented",
+    cases: [first],
+    edits: edit("leader/perform/close.ts", "shardsOf({ ...layout, chunks })", "shardsOf(layout)"),
+  },
+  {
+    without: "all answers before a run has all its chunks",
+    rule: 33,
+    killedBy: "a run stops where its rule says",
+    cases: ["a retry that fills a gap of a run which no prefix had ended asks anew, and stops"],
+    edits: edit(
+      "leader/decide/combine.ts",
+      "if (next !== undefined && (state.keep",
+      "if (next === null && (state.keep",
+    ),
+  },
+  {
+    without: "shards that end with each prefix",
+    rule: 33,
+    killedBy: "the scenario's own end",
+    cases: [first],
+    edits: edit("model/stop.ts", "Math.min(stopUnit(chunks) / packSize, ", "Math.max(3, "),
+  },
+];
