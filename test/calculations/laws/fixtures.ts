@@ -305,6 +305,21 @@ export const brokenFixtures: readonly BrokenFixture[] = [
     example: "finish gives another result when it is called again",
   },
   {
+    name: "a count of calls in stop",
+    law: "finish",
+    make: () => {
+      const calls: number[] = [];
+      return { stop: (_part, { chunks }) => calls.push(chunks) > 5 };
+    },
+    example: "stop says false and then true of the same first 20 chunks",
+  },
+  {
+    name: "a stop that gives a number",
+    law: "finish",
+    make: () => ({ stop: () => 1 as unknown as boolean }),
+    example: /stop gave number; true or false is needed/,
+  },
+  {
     name: "a result that is no JSON",
     law: "finish",
     make: () => ({ finish: () => Number.NaN }),

@@ -108,6 +108,7 @@ const violations: Readonly<Record<string, readonly [law: LawName, likely: string
   "not-bytes": ["codec", refused, "return a Uint8Array with all bytes of the partial"],
   "partial-too-large": ["size", ...tooLarge],
   "bad-result": ["finish", refused, resultCure],
+  "bad-stop": ["finish", refused, "return true or false"],
   "result-too-large": ["finish", refused, "return a summary, or split the work into runs with a result each"],
 };
 

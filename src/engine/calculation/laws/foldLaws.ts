@@ -3,7 +3,7 @@ import { calculationLimits } from "../../model/limits.ts";
 import { powerFrom, type Range, rangeText } from "../../model/packs.ts";
 import type { ResultBytes } from "../contract.ts";
 import { guarded } from "../encodePart.ts";
-import { runFinish } from "../runJob.ts";
+import { runFinish, runStop } from "../runJob.ts";
 import { broken, sidesOf, type Verdict } from "./findings.ts";
 import { bytesOf, computeOf, decoded, type Node, pause, type Subject, same } from "./subject.ts";
 
@@ -93,12 +93,20 @@ export const tooLarge = [
   "keep sums, counts, extremes or sketches instead of rows; make smaller chunks if one is too large",
 ] as const;
 
-/** Compares two results of the same partial, the second a moment later. */
+/** Compares two results of the same partial, the second a moment later, and two answers of `stop` to each prefix of the tree. */
 export async function finishLaw(subject: Subject): Promise<Verdict> {
   const first = await finishOf(subject);
+  const said = await answersOf(subject);
   await pause(subject);
   const again = await finishOf(subject);
   subject.result = first;
+  const other = [...(await answersOf(subject))].find(([chunks, stops]) => said.get(chunks) !== stops);
+  if (other !== undefined)
+    return broken(
+      `stop says ${!other[1]} and then ${other[1]} of the same first ${other[0]} chunks`,
+      "stop uses the time or random numbers, or a variable outside of it that it changes",
+      "let stop depend on the partial, the parameters and its context alone",
+    );
   const label = `${first.contentType}, ${first.body.length.toLocaleString("en-US")} bytes`;
   if (same(first.body, again.body)) return { tried: `twice the same ${label}` };
   return broken(
@@ -107,6 +115,18 @@ export async function finishLaw(subject: Subject): Promise<Verdict> {
     "make the result from the partial and the parameters alone",
     sidesOf("first", first.body, "again", again.body),
   );
+}
+
+/** What `stop` says of the folds that begin with the first chunk, the longest first; nothing where there is none. */
+async function answersOf({ calculation, params, partials, nodes }: Subject): Promise<Map<number, boolean>> {
+  const answers = new Map<number, boolean>();
+  const asked = calculation.stop === undefined ? [] : nodes.filter(({ from }) => from === 0).reverse();
+  for (const { to: chunks, bytes } of asked) {
+    const folded = [...partials.keys()].filter((index) => index < chunks).length;
+    const parts = [{ from: 0, to: powerFrom(chunks), bytes }];
+    answers.set(chunks, await runStop(calculation, { params, parts, folded, chunks }));
+  }
+  return answers;
 }
 
 /** The result that a run over the sampled chunks must have on any number of workers. */

@@ -6,7 +6,17 @@ import { type Files, noFiles } from "../files.ts";
 import { windowOf } from "./findings.ts";
 
 /** The functions of user code. */
-export const calls = ["plan", "setup", "compute", "merge", "zero", "finish", "encode", "decode"] as const;
+export const calls = [
+  "plan",
+  "setup",
+  "compute",
+  "merge",
+  "zero",
+  "stop",
+  "finish",
+  "encode",
+  "decode",
+] as const;
 export type CallName = (typeof calls)[number];
 
 export interface LawOptions {
