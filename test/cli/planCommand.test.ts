@@ -97,7 +97,7 @@ describe("leasefold plan in a thread of its own", () => {
 
   /** Plans a calculation whose plan and chunks are these, with the program's own threads. */
   async function plan(
-    parts: { plan: string; compute?: string },
+    parts: { plan: string; compute?: string; stop?: string },
     {
       signal = new AbortController().signal,
       connect = () => Promise.reject(new Error("nothing is to be opened")),
@@ -109,7 +109,7 @@ describe("leasefold plan in a thread of its own", () => {
       file,
       `import { z } from "leasefold";
        export default { name: "mine", summary: "a test", params: z.object({}), zero: () => 0, merge: (a, b) => a + b,
-         plan: function () { ${parts.plan} }, compute: function () { ${parts.compute ?? "return 1"} } };`,
+         plan: function () { ${parts.plan} }, compute: function () { ${parts.compute ?? "return 1"} }${parts.stop === undefined ? "" : `, stop: ${parts.stop}`} };`,
     );
     const [out, err] = [printed(), printed()];
     const env = { LEASEFOLD_CALCULATIONS: file };
@@ -183,6 +183,14 @@ describe("leasefold plan in a thread of its own", () => {
     const { exitCode, out, err } = await plan({ plan: "return 0" });
     expect([exitCode, err]).toEqual([0, ""]);
     expect(out).toMatch(/^ {2}chunks +0\n {2}measured +nothing: the run has no chunks, so/m);
+  });
+
+  it("tells after which chunks a run may end, with packs that divide them", async () => {
+    const { out } = await plan({ plan: "return 1000", stop: "() => false" });
+    expect(out).toMatch(/^ {2}packs +63 of 16, each/m);
+    expect(out).toMatch(
+      /^ {2}stop +the run may end after 16, 32, 48 … of 1,000 chunks; the figures are of all$/m,
+    );
   });
 
   it("estimates by the chunks that did not fail", async () => {

@@ -5,6 +5,7 @@ import { submit } from "../../src/engine/client/submit.ts";
 import { CorruptDataError, NewerVersionError } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { specBlob } from "../../src/engine/model/runBlobs.ts";
+import { prefixName } from "../../src/engine/model/stop.ts";
 import { specOf } from "../support/runFixtures.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
@@ -69,6 +70,31 @@ describe("the status of a run", () => {
     expect(view.timeLeft?.lowS).toBeLessThan(2);
     expect(view.timeLeft?.expectedS).toBeCloseTo(2, 0);
     expect(view.timeLeft?.highS).toBeGreaterThan(2);
+  });
+
+  it("has the remaining time up to the prefix that the calculation is asked about next", async () => {
+    const { client, world, putState } = await clientWorld();
+    const run = await submit(client, request);
+    await world.advance(10_000);
+    const nowMs = client.clock.wallMs();
+    const stops = { ...layout, chunks: 1_000, packSize: 8, shardSize: 2, stops: true as const };
+    const marks = [
+      { atMs: nowMs - 8_000, ended: 0, computeMs: 0 },
+      { atMs: nowMs, ended: 8, computeMs: 8_000 },
+    ];
+    const whole = { gen: 1, node: true };
+    const refused = { gen: 1, node: true, stops: false };
+    await putState(run, {
+      ...{ phase: "computing", layout: stops, cursor: 10, packsDone: 8, chunksDone: 64 },
+      durationsMs: Array.from({ length: 8 }, () => 1_000),
+      progress: { generation: 1, turn: 0, marks },
+      sealed: { 0: whole, 1: whole, 2: whole, 3: whole },
+      groups: Object.fromEntries([0, 1, 2, 3].map((at) => [prefixName(at), refused])),
+    });
+    const view = await status(client, "r1");
+    // The first 96 chunks are 12 packs; 113 more than these four are left of the whole run.
+    expect(view.stop).toEqual({ of: 1_000, next: { chunks: 96, packs: { total: 12, done: 8, failed: 0 } } });
+    expect(view.timeLeft?.expectedS).toBeCloseTo(4, 0);
   });
 
   it("counts packs that the run gave up neither as failed nor, if they were never sent, as sent", async () => {

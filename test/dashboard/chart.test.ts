@@ -67,7 +67,7 @@ test("there is nothing to draw of a run that ended before a pack did, or at the 
   expect(drawn(4, [{ at: at(6), ended: 2 }])).toBe(true);
 });
 
-test("progress never falls, ends at the newest counts, and the band leads from there to the end", () => {
+test("progress never falls, ends at the newest counts, and the band leads from there to the end or the next prefix", () => {
   const marks = [
     { at: at(10), ended: 10 },
     { at: at(20), ended: 50 },
@@ -76,12 +76,15 @@ test("progress never falls, ends at the newest counts, and the band leads from t
   const timeLeft = { expectedS: 30, lowS: 20, highS: 50 };
   const chart = chartOf(viewOf({ ...working, packs, timeLeft }), timeline({ marks }), nowMs);
   expect(chart.points.map(({ ended }) => ended)).toEqual([10, 30, 42]);
-  expect(chart.ahead).toEqual({
-    lowMs: nowMs + 20_000,
-    expectedMs: nowMs + 30_000,
-    highMs: nowMs + 50_000,
-    ended: 42,
-  });
+  const ahead = { lowMs: nowMs + 20_000, expectedMs: nowMs + 30_000, highMs: nowMs + 50_000, ended: 42 };
+  expect(chart.ahead).toEqual({ ...ahead, goal: packs.total });
+  const next = { chunks: 48, packs: { total: 40, done: 36, failed: 1 } };
+  const stopping = chartOf(
+    viewOf({ ...working, packs, timeLeft, stop: { of: 1_000, next } }),
+    timeline({}),
+    nowMs,
+  );
+  expect(stopping.ahead).toEqual({ ...ahead, goal: 45 });
   expect(chart.toMs).toBe(nowMs + 50_000);
   // Rates are what lies between the points, so they add up to what ended.
   const ended = chart.rates.reduce(

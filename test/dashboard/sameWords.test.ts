@@ -2,10 +2,13 @@ import { expect, it } from "vitest";
 import { report } from "../../src/app/api/report.ts";
 import { status } from "../../src/engine/client/status.ts";
 import { submit } from "../../src/engine/client/submit.ts";
+import { sentence } from "../../src/engine/model/figures.ts";
 import type { Marker } from "../../src/engine/model/marker.ts";
 import type { State } from "../../src/engine/model/state.ts";
+import { cutTo, prefixName, stoppingLayout } from "../../src/engine/model/stop.ts";
 import { progressLine, shareOf } from "../../src/tools/cli/render/progress.ts";
 import { runDetails } from "../../src/tools/cli/render/runDetails.ts";
+import { renderRun } from "../../src/tools/cli/render/runScreen.ts";
 import { figuresOf } from "../../src/tools/dashboard/run/liveFigures.ts";
 import { rowOf } from "../../src/tools/dashboard/runs/runRow.ts";
 import { printed } from "../cli/cliWorld.ts";
@@ -164,4 +167,48 @@ it.each([
   expect([row.progress, row.packs]).toEqual([percent, `94 / 95 chunks, ${lost}`]);
   const figures = figuresOf(view, 0).filter(({ name }) => name === "packs" || name === "chunks");
   expect(figures.map(({ note }) => note)).toEqual([`1 with gaps, 0 ${lost.slice(2)}`, `of 95, ${lost}`]);
+});
+
+it("a run that may stop is told up to the prefix that it is asked about next, and then as a whole", async () => {
+  const { client, putState } = await clientWorld();
+  const run = await submit(client, { calculation: "sum", params: { to: 95 }, id: "r1" });
+  const stopping = stoppingLayout({ ...layout, chunks: 1_000, packSize: 8, stops: true });
+  const asked = { gen: 1, node: true, stops: false };
+  /** 16 and 32 chunks were refused; of 48 five of six packs are done, of those beyond them two. */
+  const packBits = (byte: number) => Buffer.from([byte]).toString("base64url");
+  const open = { 2: { done: packBits(0b01) }, 4: { done: packBits(0b11) } };
+  const sealed = { 0: { gen: 1, node: true }, 1: { gen: 1, node: true } };
+  const groups = { [prefixName(0)]: asked, [prefixName(1)]: asked };
+  const counts = { packsDone: 7, chunksDone: 56, cursor: 12, inFlight: 5 };
+  const computing = { ...{ layout: { ...layout, ...stopping }, phase: "computing" as const }, ...counts };
+  await putState(run, { ...computing, open, sealed, groups });
+  const view = await status(client, "r1");
+  const next = { chunks: 48, packs: { total: 6, done: 5, failed: 0 } };
+  expect(view).toMatchObject({ packs: { total: 125, done: 7 }, stop: { of: 1_000, next } });
+  const details = runDetails(printed({ columns: 200 }), view);
+  expect(details).toContain(" 83 %\n");
+  const words = "it may stop after 48 of 1,000 chunks; progress and remaining time are up to there";
+  expect(details).toContain(`stop         ${words}\n`);
+  expect(progressLine(view, 200)).toContain("  83 %  5/6 of 125 packs");
+  const screen = { view, about: "", leader: undefined, workers: [], notes: [] };
+  expect(renderRun(screen, printed({ columns: 200 })).join("\n")).toContain("  83 %  5/6 of 125 packs");
+  expect(await report(client, "r1")).toContain(sentence(words));
+  const row = rowOf(view, Date.parse(view.submittedAt));
+  expect([row.progress, row.packs, row.done]).toEqual(["83 %", "5 / 6 of 125", 5 / 6]);
+
+  const whole = { 0: sealed[0], 1: sealed[1], 2: { gen: 1, node: true } };
+  const cut = { ...layout, ...cutTo(stopping, 48) };
+  const stopped = { layout: cut, stopped: { of: 1_000 }, sealed: whole, open: {}, groups };
+  await putState(run, {
+    ...computing,
+    ...stopped,
+    phase: "finishing",
+    packsDone: 6,
+    chunksDone: 48,
+    cursor: 6,
+  });
+  const ended = await status(client, "r1");
+  expect(ended.stop).toEqual({ of: 1_000, after: 48 });
+  expect(progressLine(ended, 200)).toContain("  100 %  6/6 packs");
+  expect(runDetails(printed({ columns: 200 }), ended)).toContain("it stopped after 48 of 1,000 chunks\n");
 });

@@ -3,11 +3,10 @@ import { expect, test } from "vitest";
 import { packsOf, shardSizeFor, shardsOf } from "../../src/engine/model/packs.ts";
 import {
   cutTo,
-  fanInWithoutGroups,
   prefixesOf,
   shardsOfPrefix,
+  stoppingLayout,
   stoppingPackSize,
-  stoppingShardSize,
 } from "../../src/engine/model/stop.ts";
 import { childrenOf, coverOfNode, nodeCounts } from "../../src/engine/model/tree.ts";
 
@@ -36,12 +35,11 @@ test("each prefix ends with a shard, for any number of chunks, pack size and lim
           shardPacksMax: most,
           fanIn: 2,
         });
-        const shardSize = stoppingShardSize(chunks, packSize, usual);
-        const layout = { chunks, packSize, shardSize, fanIn: 2, stops: true } as const;
-        const whole = { ...layout, fanIn: fanInWithoutGroups(layout) };
+        const whole = stoppingLayout({ chunks, packSize, shardSize: usual, fanIn: 2, stops: true });
+        expect(whole.packSize).toBe(packSize);
         expect(nodeCounts(whole).length).toBeLessThanOrEqual(1);
         for (const [index, prefix] of prefixesOf(chunks).entries()) {
-          expect(prefix % (packSize * shardSize)).toBe(0);
+          expect(prefix % (packSize * whole.shardSize)).toBe(0);
           const cut = cutTo(whole, prefix);
           expect(shardsOf(cut)).toBe(shardsOfPrefix(whole, prefix));
           expect(packsOf(cut) * packSize).toBe(prefix);

@@ -1,7 +1,7 @@
 import { type CallCounts, dollarsOf, noCalls } from "../model/calls.ts";
 import type { Refused } from "../model/identity.ts";
 import type { Marker, Want } from "../model/marker.ts";
-import { givenUpOf } from "../model/outcomes.ts";
+import { givenUpOf, type Stop, stopOf } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
 import { packsReused } from "../model/reuse.ts";
 import type { Manifest, Spec } from "../model/run.ts";
@@ -41,6 +41,7 @@ export interface RunView {
   /** Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `again` counts resends. */
   readonly packs?: Counts & { readonly sent: number; readonly again: number };
   readonly chunks?: Counts;
+  readonly stop?: Stop;
   /** Packs whose partials were reused from earlier runs. */
   readonly reused?: Manifest["reused"];
   readonly rate?: { readonly packsPerS: number; readonly chunksPerS: number };
@@ -52,7 +53,7 @@ export interface RunView {
   readonly trying?: NonNullable<State["trying"]>;
   /** Since the submit, or since the newest retry: the time that a run lay failed is none of its work. */
   readonly elapsedS: number;
-  /** Until the last pack has an outcome; absent without a basis for an estimate. */
+  /** Until the last pack, or the last of the prefix in `stop`, has an outcome; absent without a basis for an estimate. */
   readonly timeLeft?: RemainingTime;
   /** The leaders of this run, oldest first. */
   readonly terms: readonly { readonly term: number; readonly holder: string; readonly since: string }[];
@@ -76,6 +77,7 @@ export interface RunView {
     | "folded"
     | "complete"
     | "missing"
+    | "stopped"
     | "code"
     | "mixed"
     | "notes"
@@ -212,6 +214,7 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
           ? { packsPerS: rate, chunksPerS: rate * layout.packSize }
           : undefined,
       timeLeft: computing ? remainingTime(state, nowMs) : undefined,
+      stop: stopOf(state),
     }),
   };
 }
@@ -241,7 +244,7 @@ function answerOf(given: number, state: State | undefined, marker: Marker | unde
 }
 
 function resultOf(manifest: Manifest): NonNullable<RunView["result"]> {
-  const { generation, contentType, bytes, sha256, folded, complete, missing, code, mixed, notes } = manifest;
+  const { generation, contentType, bytes, sha256, folded, complete, missing, code, ...more } = manifest;
   const found = { generation, contentType, bytes, sha256, folded, complete, missing, code };
-  return { ...found, ...defined({ mixed, notes }) };
+  return { ...found, ...defined({ stopped: more.stopped, mixed: more.mixed, notes: more.notes }) };
 }

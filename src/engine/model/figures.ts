@@ -83,6 +83,13 @@ interface Counted {
   readonly keep?: boolean;
   readonly packs?: Counts | undefined;
   readonly chunks?: Counts | undefined;
+  readonly stop?: Stop | undefined;
+}
+
+interface Stop {
+  readonly of: number;
+  readonly next?: { readonly chunks: number; readonly packs: Counts } | undefined;
+  readonly after?: number | undefined;
 }
 
 interface Lost {
@@ -109,6 +116,26 @@ export function progressOf({ active, phase, keep, packs, chunks }: Counted) {
   const { total, done, failed, givenUp = 0 } = counts;
   const ended = done + (withFailed ? failed : 0);
   return { unit: byChunk ? "chunk" : "pack", total, done, failed, givenUp, ended } as const;
+}
+
+/**
+ * The same, but of a run that may stop only up to the prefix that it is asked about next: it may end there.
+ */
+export function progressToStop(view: Counted) {
+  const next = view.stop?.next?.packs;
+  if (next === undefined) return progressOf(view);
+  return progressOf({ ...view, packs: next, chunks: undefined });
+}
+
+/** Behind the packs up to the next prefix, how many the run has: ` of 1,024`. */
+export const ofAllText = ({ packs, stop }: Counted): string =>
+  stop?.next === undefined || packs === undefined ? "" : ` of ${count(packs.total)}`;
+
+/** `it may stop after 128 of 1,024 chunks; progress and remaining time are up to there`, or where it has stopped. */
+export function stopText({ of, next, after }: Stop): string {
+  if (after !== undefined) return `it stopped after ${count(after)} of ${countOf(of, "chunk")}`;
+  const end = `${count(next?.chunks ?? of)} of ${countOf(of, "chunk")}`;
+  return `it may stop after ${end}; progress and remaining time are up to there`;
 }
 
 /** Packs that are progress, as in `progressOf`; those with gaps are. */

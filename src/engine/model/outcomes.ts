@@ -1,6 +1,7 @@
 import { decodeBitmap, hasBit } from "./bitmap.ts";
-import { chunksOfPack, type Layout, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
+import { chunksOfPack, type Layout, packsOf, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
 import { isFinal, type State } from "./state.ts";
+import { cutTo, nextPrefix, shardsOfPrefix } from "./stop.ts";
 
 /**
  * What readers of a state see of its packs. `gapped`: only some of its chunks failed. `givenUp`: the run ended early without
@@ -66,6 +67,38 @@ export function givenUpOf(state: State): {
     }
   }
   return found;
+}
+
+/** Where the calculation of a run may end it early (rule 33). */
+export interface Stop {
+  /** The chunks of the plan. */
+  readonly of: number;
+  /** The prefix that it is asked about next; packs with gaps count as done. */
+  readonly next?: {
+    readonly chunks: number;
+    readonly packs: { readonly total: number; readonly done: number; readonly failed: number };
+  };
+  /** It stopped after so many chunks. */
+  readonly after?: number;
+}
+
+/** Undefined where nothing is asked, or nothing any more. */
+export function stopOf(state: State): Stop | undefined {
+  const { layout, stopped } = state;
+  if (layout !== undefined && stopped !== undefined) return { of: stopped.of, after: layout.chunks };
+  const next = state.phase === "computing" && state.keep !== true ? nextPrefix(state) : undefined;
+  if (layout === undefined || next === undefined) return undefined;
+  const packs = { total: packsOf(cutTo(layout, next.chunks)), done: 0, failed: 0 };
+  for (let shard = 0; shard < shardsOfPrefix(layout, next.chunks); shard += 1) {
+    const outcome = outcomesOf(state, layout, shard);
+    const { from, to } = packsOfShard(layout, shard);
+    for (let pack = from; outcome !== undefined && pack < to; pack += 1) {
+      const is = outcome(pack);
+      if (is === "done" || is === "gapped") packs.done += 1;
+      else if (is === "failed") packs.failed += 1;
+    }
+  }
+  return { of: layout.chunks, next: { chunks: next.chunks, packs } };
 }
 
 function bitsOf(packs: Range, text: string | undefined): ((pack: number) => boolean) | undefined {

@@ -1,4 +1,6 @@
 import { type Layout, powerFrom, shardsOf } from "./packs.ts";
+import { workName } from "./runBlobs.ts";
+import type { State } from "./state.ts";
 
 /**
  * Which prefixes of a run its calculation is asked about, where that has a `stop` (docs/ARCHITECTURE.md, rule 33). Their
@@ -28,10 +30,6 @@ export function prefixesOf(chunks: number): readonly number[] {
 export const stoppingPackSize = (chunks: number, size: number): number =>
   Math.min(stopUnit(chunks), 2 ** Math.floor(Math.log2(size)));
 
-/** Packs of a shard in such a run: as usual, rounded down likewise. */
-export const stoppingShardSize = (chunks: number, packSize: number, usual: number): number =>
-  Math.min(stopUnit(chunks) / packSize, 2 ** Math.floor(Math.log2(usual)));
-
 /** The shards of a prefix. */
 export const shardsOfPrefix = ({ packSize, shardSize }: Layout, prefix: number): number =>
   Math.ceil(prefix / (packSize * shardSize));
@@ -45,4 +43,30 @@ export function cutTo<Of extends Layout>(layout: Of, chunks: number): Of {
 /** A run that may stop has no nodes above those of its shards, but one for each prefix: its fold, at this level. */
 export const askedLevel = 2;
 
-export const fanInWithoutGroups = (layout: Layout): number => Math.max(layout.fanIn, shardsOf(layout));
+/** As usual, but of a run that may stop each prefix ends with a shard, and nothing is folded above the shards but prefixes. */
+export function stoppingLayout(usual: Layout): Layout {
+  const { chunks, fanIn, stops } = usual;
+  if (stops !== true) return usual;
+  const packSize = stoppingPackSize(chunks, usual.packSize);
+  const shardSize = Math.min(stopUnit(chunks) / packSize, 2 ** Math.floor(Math.log2(usual.shardSize)));
+  const layout = { chunks, packSize, shardSize, fanIn };
+  return { ...layout, fanIn: Math.max(fanIn, shardsOf(layout)), stops };
+}
+
+/** The number and the chunks of the first prefix of which no answer is known; undefined where all were refused, or none is asked. */
+export function nextPrefix({
+  layout,
+  groups,
+}: Pick<State, "layout" | "groups">): { readonly index: number; readonly chunks: number } | undefined {
+  if (layout?.stops !== true) return undefined;
+  const prefixes = prefixesOf(layout.chunks);
+  const index = prefixes.findIndex((_, at) => groups[prefixName(at)]?.node !== true);
+  const chunks = prefixes[index];
+  return chunks === undefined ? undefined : { index, chunks };
+}
+
+export const prefixName = (index: number): string => workName({ kind: "node", level: askedLevel, index });
+
+/** The chunks that the plan has. */
+export const plannedChunks = ({ chunks }: Layout, { stopped }: Pick<State, "stopped">): number =>
+  stopped?.of ?? chunks;

@@ -11,7 +11,7 @@ import { encodeCalls } from "../model/calls.ts";
 import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
-import { type Layout, packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
+import { packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
 import { packsReused, type Reused } from "../model/reuse.ts";
 import {
   gappedPlanVersion,
@@ -23,7 +23,7 @@ import {
   toleratedChunks,
 } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
-import { fanInWithoutGroups, stoppingPackSize, stoppingShardSize } from "../model/stop.ts";
+import { stoppingLayout, stoppingPackSize } from "../model/stop.ts";
 import { documentHash } from "../model/storedSpec.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
@@ -79,7 +79,10 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     ...(origin === undefined ? {} : { origin }),
     code: ports.versionOf(calculation),
     spec: spec.sha256,
-    ...layoutFor(ports, planned, packSize, shardSizeFor(packs, ports.tree, packs - packsReused(reused))),
+    ...stoppingLayout({
+      ...{ chunks: planned.chunks, packSize, fanIn: ports.tree.fanIn, stops: planned.stops },
+      shardSize: shardSizeFor(packs, ports.tree, packs - packsReused(reused)),
+    }),
     packMs: chunkMs * packSize,
     fold: "spans",
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
@@ -88,18 +91,6 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
-}
-
-/** In a run that may stop each prefix ends with a shard, and nothing is folded above the shards but prefixes. */
-function layoutFor(
-  { tree: { fanIn } }: WorkerPorts,
-  { chunks, stops }: PlannedChunks,
-  packSize: number,
-  usual: number,
-): Layout {
-  if (stops === undefined) return { chunks, packSize, shardSize: usual, fanIn };
-  const layout = { chunks, packSize, shardSize: stoppingShardSize(chunks, packSize, usual), fanIn };
-  return { ...layout, fanIn: fanInWithoutGroups(layout), stops };
 }
 
 function versionFor(

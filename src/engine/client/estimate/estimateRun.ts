@@ -13,8 +13,9 @@ import {
 import { addCalls, billedCalls, type CallCounts, calls, dollarsOf, roundCalls } from "../../model/calls.ts";
 import { CalculationError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { type Layout, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
+import { packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
 import type { Settings } from "../../model/settings.ts";
+import { prefixesOf, stoppingLayout, stoppingPackSize } from "../../model/stop.ts";
 import type { Clock } from "../../storage/ports.ts";
 import { clientLimits, defined } from "../client.ts";
 import { checkRequest, checkWhole, type RunRequest } from "../runRequest.ts";
@@ -88,16 +89,17 @@ export async function estimateRun(
     checkWhole("workers", request.workers, planWorkersMax) ?? ports.settings.LEASEFOLD_PLAN_WORKERS;
   const task = { calculation: checked.calculation.name, params: checked.params };
   const packLimitMs = ports.settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
-  const { chunks, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
+  const { chunks, stops, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
     ports,
     task,
     packLimitMs,
     checked.packSize,
   );
 
-  const packSize = checked.packSize ?? packSizeFor(chunks, chunkMs, packLimitMs);
+  const wanted = checked.packSize ?? packSizeFor(chunks, chunkMs, packLimitMs);
+  const packSize = stops === true ? stoppingPackSize(chunks, wanted) : wanted;
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
-  const layout: Layout = { chunks, packSize, shardSize, fanIn: limits.fanIn };
+  const layout = stoppingLayout({ chunks, packSize, shardSize, fanIn: limits.fanIn, stops });
   const packMs = chunkMs * Math.min(packSize, chunks);
   const threads = ports.settings.LEASEFOLD_THREADS ?? planThreads;
   const durationMs = expectedMs({ layout, packMs, planMs, workers });
@@ -114,6 +116,8 @@ export async function estimateRun(
     packs: packsOf(layout),
     packSize,
     shards: shardsOf(layout),
+    /** Chunks of the prefixes after which the calculation may end the run; all other figures are of all chunks. */
+    ...defined({ prefixes: stops && prefixesOf(chunks) }),
     ...time,
     /** Error of the first timed chunk that failed: a run with these parameters would fail too. */
     ...defined({ failed }),
@@ -184,6 +188,7 @@ async function measure(
   const nothing = planned.chunks === 0 ? "the run has no chunks" : "each chunk that was tried failed";
   return {
     chunks: planned.chunks,
+    stops: planned.stops,
     segments,
     chunkMs,
     planMs,

@@ -1,7 +1,8 @@
+import { stopOf } from "../../model/outcomes.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
 
-/** Seconds until the last pack has an outcome: the estimate, and a band that holds the truth in four of five cases. */
+/** Seconds until the last pack, or the last of the next prefix, has an outcome: the estimate, and a band that holds the truth in four of five cases. */
 export interface RemainingTime {
   readonly expectedS: number;
   readonly lowS: number;
@@ -25,7 +26,7 @@ const leastError = 0.1;
 
 /**
  * Estimates the remaining time of a computing run: queued packs × pack time ÷ concurrency, and then the last packs in
- * flight. Undefined without a basis: paused, waiting for code, too few outcomes, or none for longer than the whole band.
+ * flight. A run that may stop is asked about the next prefix before. Undefined without a basis: paused, waiting for code, too few outcomes, or none for longer than the whole band.
  *
  * Not promised: to foresee a sudden change, or the few longest packs of a run that computes nearly all at once.
  */
@@ -34,7 +35,8 @@ export function remainingTime(state: State, nowMs: number): RemainingTime | unde
   const [first, last] = [marks[0], marks.at(-1)];
   const waits = state.paused || state.otherCode !== undefined;
   if (state.phase !== "computing" || waits || !state.layout || !first || !last) return undefined;
-  const left = packsOf(state.layout) - last.ended;
+  const prefix = stopOf(state)?.next?.packs;
+  const left = prefix ? prefix.total - prefix.done - prefix.failed : packsOf(state.layout) - last.ended;
   const total = between(first, last);
   const known = total.packs >= outcomesMin && total.spanMs >= spanMsMin && state.durationsMs.length > 0;
   if (left <= 0 || !known) return undefined;

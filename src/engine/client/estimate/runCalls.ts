@@ -1,6 +1,7 @@
 import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "../../model/calls.ts";
 import { limits } from "../../model/limits.ts";
 import { type Layout, packsOf, packsOfShard, packsPerMessage, sizeOf } from "../../model/packs.ts";
+import { prefixesOf } from "../../model/stop.ts";
 import { foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
 
 /** The properties of a run that its duration and its calls depend on. */
@@ -136,10 +137,11 @@ function signs({ layout, packMs, workers, threads, durationMs }: RunShape): Call
 const instancesOf = (packs: number, { workers, threads }: Pick<RunShape, "workers" | "threads">): number =>
   Math.min(Math.ceil(workers / threads), Math.max(packs, 1));
 
-/** A combine lists its children and writes its node, for shards also the hashes; the leader checks for the node. */
+/** Of a run that may stop each prefix is a node; all are counted. A combine lists its children and writes its node, for shards also the hashes; the leader checks for the node. */
 function nodes(layout: Layout): CallCounts {
   const [shards = 0, ...above] = nodeCounts(layout);
-  const higher = above.reduce((sum, count) => sum + count, 0);
+  const prefixes = layout.stops === true ? prefixesOf(layout.chunks).length : 0;
+  const higher = above.reduce((sum, count) => sum + count, prefixes);
   const each = addCalls(message, calls({ write: 1, other: 1 }));
   const list = shards * pagesOf(layout.shardSize) + higher * pagesOf(layout.fanIn);
   return addCalls(scaleCalls(each, shards + higher), calls({ write: shards, list }));

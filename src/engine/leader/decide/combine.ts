@@ -2,10 +2,10 @@ import { countBits, emptyBitmap, encodeBitmap, setBit } from "../../model/bitmap
 import { indexesOf, type Layout, packsOf, type Range, shardsOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
-import { askedLevel } from "../../model/stop.ts";
+import { askedLevel, nextPrefix, prefixName } from "../../model/stop.ts";
 import { childrenOf, foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
 import { addTask, type Draft, layoutOf, nodeIn } from "./draft.ts";
-import { nextPrefix, prefixName, shardsThatCount } from "./stop.ts";
+import { shardsThatCount } from "./stop.ts";
 import { bitsOf } from "./track.ts";
 
 /**

@@ -12,12 +12,12 @@ import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import { toleratedChunks } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
+import { plannedChunks } from "../../model/stop.ts";
 import { doubtedUpTo } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import type { DecideAt, Draft } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
 import { beginTurn } from "./restart.ts";
-import { plannedChunks } from "./stop.ts";
 import { bitsOf, tally } from "./track.ts";
 
 /**

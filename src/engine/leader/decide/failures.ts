@@ -4,10 +4,11 @@ import { chunksOfPack, chunksText, type Layout, shardOf, sizeOf } from "../../mo
 import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import { plannedChunks } from "../../model/stop.ts";
 import { prefixAt } from "../../model/tree.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
 import { type Draft, layoutOf, resendPack, resendTask, roomToWrite, sendsOf } from "./draft.ts";
-import { plannedChunks, shardsThatCount } from "./stop.ts";
+import { shardsThatCount } from "./stop.ts";
 import { bitsOf, countsBelow, outcomeOf, tally } from "./track.ts";
 import { verdictOf, whyFailed } from "./verdict.ts";
 

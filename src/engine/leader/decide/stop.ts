@@ -1,29 +1,15 @@
-import { type Layout, packsOf, shardsOf } from "../../model/packs.ts";
-import { parseWorkName, workName } from "../../model/runBlobs.ts";
+import { packsOf, shardsOf } from "../../model/packs.ts";
+import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
-import { askedLevel, cutTo, prefixesOf, shardsOfPrefix } from "../../model/stop.ts";
+import { cutTo, nextPrefix, shardsOfPrefix } from "../../model/stop.ts";
 
 /**
- * A run whose calculation may stop (docs/ARCHITECTURE.md, rule 33): which prefix is asked about next, and what is left of the
- * run once one is accepted. Everything that could end the run otherwise counts in the order of prefixes too, so that no
+ * A run whose calculation may stop (docs/ARCHITECTURE.md, rule 33): which shards count by now, and what is left of the
+ * run once a prefix is accepted. Everything that could end the run otherwise counts in the order of prefixes too, so that no
  * timing decides between a result and a failure.
  *
  * Not promised: that nothing beyond the last prefix is computed. It is not folded.
  */
-
-/** The number and the chunks of the first prefix of which no answer is known; undefined where all were refused, or none is asked. */
-export function nextPrefix({
-  layout,
-  groups,
-}: State): { readonly index: number; readonly chunks: number } | undefined {
-  if (layout?.stops !== true) return undefined;
-  const prefixes = prefixesOf(layout.chunks);
-  const index = prefixes.findIndex((_, at) => groups[prefixName(at)]?.node !== true);
-  const chunks = prefixes[index];
-  return chunks === undefined ? undefined : { index, chunks };
-}
-
-export const prefixName = (index: number): string => workName({ kind: "node", level: askedLevel, index });
 
 /** The shards that count by now: those of the next prefix. A run that is to end with what is done asks no more. */
 export function shardsThatCount(state: State): number {
@@ -32,10 +18,6 @@ export function shardsThatCount(state: State): number {
     ? Number.POSITIVE_INFINITY
     : shardsOfPrefix(state.layout, next.chunks);
 }
-
-/** The chunks that the plan has. */
-export const plannedChunks = ({ chunks }: Layout, { stopped }: Pick<State, "stopped">): number =>
-  stopped?.of ?? chunks;
 
 /** From here the run has these chunks only: what was sent beyond is neither waited for nor folded. */
 export function stopAfter(state: State, chunks: number): void {

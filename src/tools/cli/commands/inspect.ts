@@ -19,9 +19,10 @@ import {
   count,
   countOf,
   duration,
+  ofAllText,
   oneLine,
   percent,
-  progressOf,
+  progressToStop,
   stateText,
   styleOfWord,
   wrap,
@@ -62,12 +63,13 @@ function rowOfRun(run: ListedRun, wide: boolean): Row {
     return [run.run, state, "", "", "", ...(wide ? [""] : []), oneLine(run.error.message)];
   }
   const { packs } = run;
-  const told = progressOf(run);
+  const upTo = "stop" in run ? run.stop?.next?.packs : undefined;
+  const told = progressToStop(run);
   return [
     run.run,
     { text: stateText(run), style },
     told === undefined ? "" : percent(told.ended, told.total),
-    packs === undefined ? "" : count(packs.total),
+    packs === undefined ? "" : `${count(upTo?.total ?? packs.total)}${ofAllText(run)}`,
     duration(run.elapsedS),
     ...(wide ? [run.code === undefined ? "" : shownIdentity(run.code)] : []),
     `${run.calculation} ${oneLine(JSON.stringify(run.params) ?? "…")}`,

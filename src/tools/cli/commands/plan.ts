@@ -58,6 +58,7 @@ function factsOf(run: RunEstimate): readonly Fact[] {
     ["chunks", `${count(run.chunks)}, each ${about} ${short(run.chunkMs)} on this machine`],
     ["packs", `${count(run.packs)} of ${count(run.packSize)}, each ${about} ${short(run.packMs)}`],
     ["shards", count(run.shards)],
+    ...stopFacts(run),
     ["compute", `${duration(run.computeS)} of one thread`],
     ["expected", `${duration(run.expectedS)} with ${countOf(run.workers, "pack")} at once (--workers)`],
     ["calls", `${count(calls.billed)}: ${callsText(calls.total)}`],
@@ -68,6 +69,13 @@ function factsOf(run: RunEstimate): readonly Fact[] {
     ["dollars", `${dollars(run.dollars)} for storage at list price`],
     ["naive", `${dollars(naive.dollars)} and ${naiveCalls} calls with a message and a blob for each chunk`],
   ];
+}
+
+/** Absent for a calculation that does not ask whether it stops. */
+function stopFacts({ prefixes = [], chunks }: RunEstimate): readonly Fact[] {
+  if (prefixes.length === 0) return [];
+  const first = `${prefixes.slice(0, 3).map(count).join(", ")}${prefixes.length > 3 ? " …" : ""}`;
+  return [["stop", `the run may end after ${first} of ${count(chunks)} chunks; the figures are of all`]];
 }
 
 /** Absent for a calculation that lists and reads no files. */

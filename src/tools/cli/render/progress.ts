@@ -7,9 +7,10 @@ import {
   duration,
   lostOf,
   lostWord,
+  ofAllText,
   percent,
   perSecond,
-  progressOf,
+  progressToStop,
   type Screen,
   stateText,
 } from "./text.ts";
@@ -20,8 +21,10 @@ export function bar(share: number, width: number): string {
   return "█".repeat(full) + "░".repeat(width - full);
 }
 
-export function shareOf(view: Pick<RunView, "active" | "keep" | "phase" | "packs" | "chunks">): number {
-  const told = progressOf(view);
+export function shareOf(
+  view: Pick<RunView, "active" | "keep" | "phase" | "packs" | "chunks" | "stop">,
+): number {
+  const told = progressToStop(view);
   if (told === undefined) return Number(view.phase === "complete");
   return told.total === 0 ? 1 : told.ended / told.total;
 }
@@ -32,12 +35,12 @@ const barWidthMin = 5;
 
 /** State of a run on one line: `computing  ████░░░░  42 %  84/200 packs  12.3/s  9 s left`. The bar shrinks first. */
 export function progressLine(view: RunView, columns: number): string {
-  const told = progressOf(view);
+  const told = progressToStop(view);
   if (told === undefined)
     return clip([stateText(view), duration(view.elapsedS), ...termOf(view)].join(gap), columns);
   const facts = [
     percent(told.ended, told.total),
-    `${count(told.done)}/${count(told.total)} ${told.unit}s`,
+    `${count(told.done)}/${count(told.total)}${ofAllText(view)} ${told.unit}s`,
     ...(lostOf(told) > 0 ? [`${count(lostOf(told))} ${lostWord(view)}`] : []),
     ...(view.rate === undefined ? [] : [perSecond(view.rate.packsPerS)]),
     ...(view.timeLeft === undefined ? [] : [`${duration(view.timeLeft.expectedS)} left`]),

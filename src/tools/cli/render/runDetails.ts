@@ -21,10 +21,11 @@ import {
   paint,
   percent,
   perSecond,
-  progressOf,
+  progressToStop,
   reusedText,
   type Screen,
   stateText,
+  stopText,
   styleOfWord,
   timeText,
   wrap,
@@ -77,6 +78,7 @@ const wrapped: ReadonlySet<string> = new Set([
   "chunks",
   "calls",
   "waiting",
+  "stop",
   "trying",
   "error",
   "note",
@@ -106,7 +108,7 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   if (view.code !== undefined) add("code", shownIdentity(view.code));
   if (view.otherCode !== undefined) add("waiting", refusedText(view.otherCode));
   if (view.word === "not-accepted") add("note", "its submit broke off; submit it again with the same id");
-  const told = progressOf(view);
+  const told = progressToStop(view);
   if (packs !== undefined && told !== undefined) {
     const share = percent(told.ended, told.total);
     // The figure says more than the bar, so it is never cut.
@@ -114,6 +116,7 @@ function factsOf(view: Told, width: number): readonly Fact[] {
     add("packs", `${countsOf(view, packs)}, ${count(packs.sent)} sent, ${count(packs.again)} resent`);
   }
   if (chunks !== undefined) add("chunks", countsOf(view, chunks));
+  if (view.stop !== undefined) add("stop", stopText(view.stop));
   if (view.reused !== undefined) add("reused", reusedText(view.reused, view.run));
   if (rate !== undefined)
     add("rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`);

@@ -8,10 +8,11 @@ import {
   duration,
   lostOf,
   lostWord,
+  ofAllText,
   paint,
   percent,
   perSecond,
-  progressOf,
+  progressToStop,
   type Screen,
   type Style,
   stateText,
@@ -94,10 +95,11 @@ export function renderRun(
 }
 
 function progressParts(view: RunView): readonly Part[] {
-  const told = progressOf(view);
+  const told = progressToStop(view);
   if (told === undefined) return [view.active ? "no plan yet" : stateText(view)];
   const lost = lostOf(told) > 0 ? `  ${count(lostOf(told))} ${lostWord(view)}` : "";
-  const text = `  ${percent(told.ended, told.total)}  ${count(told.done)}/${count(told.total)} ${told.unit}s`;
+  const done = `${count(told.done)}/${count(told.total)}${ofAllText(view)} ${told.unit}s`;
+  const text = `  ${percent(told.ended, told.total)}  ${done}`;
   return [[bar(shareOf(view), barWidth), "green"], text, [lost, "red"]];
 }
 

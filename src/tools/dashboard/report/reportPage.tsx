@@ -9,6 +9,7 @@ import {
   olderText,
   percent,
   progressOf,
+  progressToStop,
   sentence,
   timeText,
 } from "../../../engine/model/figures.ts";
@@ -65,7 +66,7 @@ export function renderReport(
 
 function Report(facts: ReportFacts): JSX.Element {
   const { view, map, durations, timeline, failures, manifest } = facts;
-  const told = progressOf(view);
+  const told = progressToStop(view);
   const chart = chartOf(view, timeline, Date.parse(timeline.nowAt));
   const ended = view.finishedAt === undefined ? "has not ended" : `ended ${timeText(view.finishedAt)}`;
   return (
@@ -81,7 +82,8 @@ function Report(facts: ReportFacts): JSX.Element {
         </p>
         {told === undefined ? null : (
           <p>
-            <b>{percent(told.ended, told.total)}</b> of the {told.unit}s have ended
+            <b>{percent(told.ended, told.total)}</b> of the
+            {view.stop?.next === undefined ? "" : ` first ${count(told.total)}`} {told.unit}s have ended
           </p>
         )}
         <Figures figures={figuresOf(view, 0)} />

@@ -1,13 +1,13 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../../engine/client/runView.ts";
-import { percent, progressOf, reusedText, sentence } from "../../../engine/model/figures.ts";
+import { percent, progressToStop, reusedText, sentence, stopText } from "../../../engine/model/figures.ts";
 import { Bar, Notice } from "../parts/parts.tsx";
 import { tryingText } from "./failures/failureGroups.ts";
 import type { Figure } from "./liveFigures.ts";
 
 /** How much of a run is done, as a bar. */
 export function ProgressBar({ view }: { readonly view: RunView }): JSX.Element | null {
-  const told = progressOf(view);
+  const told = progressToStop(view);
   if (told === undefined) return null;
   const share = (part: number) => (told.total === 0 ? 0 : part / told.total);
   const text = percent(told.ended, told.total);
@@ -41,7 +41,7 @@ export const Figures = (of: { readonly figures: readonly Figure[]; readonly larg
 
 /** What keeps the run from going on, or what ended it, and the cure. */
 export function Words({ view }: { readonly view: RunView }): JSX.Element {
-  const { error, otherCode, reused, trying } = view;
+  const { error, otherCode, reused, stop, trying } = view;
   return (
     <>
       {error === undefined ? null : (
@@ -60,6 +60,7 @@ export function Words({ view }: { readonly view: RunView }): JSX.Element {
         </Notice>
       ) : null}
       {reused === undefined ? null : <p class="dim">{sentence(reusedText(reused, view.run))}</p>}
+      {stop === undefined ? null : <p class="dim">{sentence(stopText(stop))}</p>}
       {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
       {trying === undefined ? null : (
         <Notice tone="warn" title="An attempt failed and is tried again">

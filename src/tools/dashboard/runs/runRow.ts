@@ -6,9 +6,10 @@ import {
   duration,
   lostOf,
   lostWord,
+  ofAllText,
   percent,
   perSecond,
-  progressOf,
+  progressToStop,
 } from "../../../engine/model/figures.ts";
 import { isRecord, valueText } from "../../../engine/model/json.ts";
 import { stateOf } from "../parts/runState.ts";
@@ -31,7 +32,7 @@ export function rowOf(run: ListedRun, nowMs: number) {
   // An ended run is told by a summary, and an unreadable one by its error alone.
   const view: Partial<Pick<RunView, Told>> = run;
   const { rate, timeLeft, submittedAt, elapsedS, error } = view;
-  const told = progressOf(run);
+  const told = progressToStop(run);
   const { total = 0, done = 0, ended = 0 } = told ?? {};
   const age = submittedAt === undefined ? undefined : Math.max(0, (nowMs - Date.parse(submittedAt)) / 1_000);
   return {
@@ -44,7 +45,9 @@ export function rowOf(run: ListedRun, nowMs: number) {
     ...(view.calculation === undefined
       ? {}
       : { calculation: [view.calculation, paramsText(view.params)].join(" ").trim() }),
-    ...(told === undefined ? {} : { progress: percent(ended, total), packs: doneText(told, lostWord(run)) }),
+    ...(told === undefined
+      ? {}
+      : { progress: percent(ended, total), packs: doneText(told, lostWord(run), ofAllText(run)) }),
     ...(rate === undefined ? {} : { rate: `${perSecond(rate.packsPerS)}` }),
     ...(timeLeft === undefined ? {} : { remaining: duration(timeLeft.expectedS) }),
     ...(view.dollars === undefined ? {} : { cost: dollars(view.dollars) }),
@@ -60,10 +63,10 @@ const paramsText = (params: unknown): string =>
     .map(([name, value]) => `${name}=${valueText(value)}`)
     .join(" ");
 
-function doneText(told: NonNullable<ReturnType<typeof progressOf>>, word: string): string {
+function doneText(told: NonNullable<ReturnType<typeof progressToStop>>, word: string, of: string): string {
   const lost = lostOf(told);
   const unit = told.unit === "chunk" ? " chunks" : "";
-  return `${count(told.done)} / ${count(told.total)}${unit}${lost > 0 ? `, ${count(lost)} ${word}` : ""}`;
+  return `${count(told.done)} / ${count(told.total)}${of}${unit}${lost > 0 ? `, ${count(lost)} ${word}` : ""}`;
 }
 
 /** `just now`, `42 s ago`, `3 min ago`, `5 h ago`, `2 d ago`: one unit is enough for an age. */

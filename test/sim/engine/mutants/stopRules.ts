@@ -11,7 +11,7 @@ export const stopRules: readonly Mutant[] = [
     rule: 33,
     killedBy: "a run stops where its rule says",
     cases: ["prefixes that are ready together are asked about in order"],
-    edits: edit("leader/decide/stop.ts", "prefixes.findIndex(", "prefixes.findLastIndex("),
+    edits: edit("model/stop.ts", "prefixes.findIndex(", "prefixes.findLastIndex("),
   },
   {
     without: "the end in the message of the finish",
@@ -68,7 +68,7 @@ export const stopRules: readonly Mutant[] = [
     rule: 33,
     killedBy: "the scenario's own end",
     cases: [gaps],
-    edits: edit("leader/decide/stop.ts", "stopped?.of ?? chunks;", "chunks;"),
+    edits: edit("model/stop.ts", "stopped?.of ?? chunks;", "chunks;"),
   },
   {
     without: "the clean-up of what was computed beyond the end",

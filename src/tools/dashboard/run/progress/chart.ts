@@ -57,7 +57,7 @@ export function chartOf(view: RunView, timeline: Timeline, nowMs: number) {
     spans: spansOf(timeline, lastMs),
     /** Marks from before a pause are told as if they were after it. */
     moved: timeline.moved === true,
-    /** From now to the end: the earliest, expected and latest moment. */
+    /** From now to the end, or until the next prefix is asked about: the earliest, expected and latest moment. */
     ...(ahead === undefined ? {} : { ahead }),
   };
 }
@@ -66,10 +66,13 @@ export function chartOf(view: RunView, timeline: Timeline, nowMs: number) {
 const risen = (points: readonly Point[]) =>
   points.filter((point, index) => points.slice(index + 1).every((later) => later.ended >= point.ended));
 
-function aheadOf({ active, timeLeft }: RunView, nowMs: number, ended: number) {
+function aheadOf({ active, timeLeft, packs, stop }: RunView, nowMs: number, ended: number) {
   if (!active || timeLeft === undefined) return undefined;
   const at = (seconds: number) => nowMs + seconds * 1_000;
-  return { lowMs: at(timeLeft.lowS), expectedMs: at(timeLeft.expectedS), highMs: at(timeLeft.highS), ended };
+  const { total = 0, done = 0, failed = 0 } = stop?.next?.packs ?? {};
+  const goal = stop?.next === undefined ? (packs?.total ?? 0) : ended + total - done - failed;
+  const times = { lowMs: at(timeLeft.lowS), expectedMs: at(timeLeft.expectedS), highMs: at(timeLeft.highS) };
+  return { ...times, ended, goal };
 }
 
 function ratesOf(points: readonly Point[]) {

@@ -112,13 +112,13 @@ const lineOf = ({ points, fromMs }: Chart, x: Scale, y: Scale): string => {
 /** The band of the remaining time: between the earliest and the latest end, and the expected way. */
 function Ahead(of: { readonly chart: Chart; readonly x: Scale; readonly y: Scale }): JSX.Element | null {
   const { chart, x, y } = of;
-  const { ahead, nowMs, total } = chart;
+  const { ahead, nowMs } = chart;
   if (ahead === undefined) return null;
   const now = `${x(nowMs)} ${y(ahead.ended)}`;
   return (
     <g class="ahead">
-      <path class="band" d={`M${now}L${x(ahead.lowMs)} ${y(total)}H${x(ahead.highMs)}Z`} />
-      <path class="expected" d={`M${now}L${x(ahead.expectedMs)} ${y(total)}`} />
+      <path class="band" d={`M${now}L${x(ahead.lowMs)} ${y(ahead.goal)}H${x(ahead.highMs)}Z`} />
+      <path class="expected" d={`M${now}L${x(ahead.expectedMs)} ${y(ahead.goal)}`} />
     </g>
   );
 }
