@@ -79,7 +79,7 @@ async function uploads() {
   return { ...world, post };
 }
 
-test("an upload is a source at once, is listed, and is no change when it is sent again", async () => {
+test("an upload is a source, is listed, and changes nothing when it is sent again", async () => {
   const { client, post } = await uploads();
   const sha256 = hash("sha256", "id\n1\n");
   const uploaded = { source: "test-inputs/sales/a.csv", bytes: 5, sha256 };

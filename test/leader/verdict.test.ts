@@ -120,7 +120,7 @@ const packTable: readonly (readonly [string, readonly Ended[], readonly number[]
     fail("threw 1"),
   ],
   [
-    "one chunk more than are looked for",
+    "one chunk more than are left out",
     endedAt("threw", 31),
     Array.from({ length: limits.leftOutMax }, (_, at) => 16 + at),
     99,

@@ -224,15 +224,8 @@ export function rangesCode(
             return { ...part, files: [name] };
           },
         };
-        const pack = {
-          params: {},
-          from,
-          to,
-          count,
-          ...{ gaps, pieces },
-          ...(inputs && { inputs }),
-          ...(coverTo && { coverTo }),
-        };
+        const cut = { ...(inputs && { inputs }), ...(coverTo && { coverTo }) };
+        const pack = { params: {}, from, to, count, gaps, pieces, ...cut };
         const onFailed = (chunks: ComputeOutput["failed"]): void => {
           failed = chunks;
         };
@@ -261,10 +254,7 @@ export function rangesCode(
         const there = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
         const beyond = (ranges.at(-1)?.[1] ?? 0) > chunks;
         if (there !== folded || beyond || spans.length > 1)
-          throw new CalculationError(
-            "other-prefix",
-            `${JSON.stringify(ranges)} is not ${folded} of ${chunks}`,
-          );
+          throw new CalculationError("other-prefix", `${JSON.stringify(ranges)}: not ${folded} of ${chunks}`);
         const byRule = there >= ((params as RangesParams).stopAt ?? Number.POSITIVE_INFINITY);
         return options.onAsk?.(chunks, byRule) ?? byRule;
       }),

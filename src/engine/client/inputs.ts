@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { InputError } from "../model/errors.ts";
 import { checkInputName } from "../model/names.ts";
 import { type Client, iso } from "./client.ts";
@@ -80,7 +80,7 @@ export async function uploadBytes(
 ) {
   checkInputName(path);
   const { storage, names } = client;
-  const sha256 = createHash("sha256").update(body).digest("hex");
+  const sha256 = hash("sha256", body);
   const uploaded = { source: `${names.inputs}/${path}`, bytes: body.byteLength, sha256 };
   const found = await ensuringContainers(client, () => storage.blobs.head(names.inputs, path));
   if (found.kind === "found" && found.properties.metadata["sha256"] === sha256) return uploaded;

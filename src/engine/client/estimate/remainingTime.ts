@@ -2,7 +2,10 @@ import { stopOf } from "../../model/outcomes.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
 
-/** Seconds until the last pack, or the last of the next prefix, has an outcome: the estimate, and a band that holds the truth in four of five cases. */
+/**
+ * Seconds until the last pack, or the last of the next prefix, has an outcome: the estimate, and a band that holds the truth in
+ * four of five cases.
+ */
 export interface RemainingTime {
   readonly expectedS: number;
   readonly lowS: number;
@@ -26,7 +29,8 @@ const leastError = 0.1;
 
 /**
  * Estimates the remaining time of a computing run: queued packs × pack time ÷ concurrency, and then the last packs in
- * flight. A run that may stop is asked about the next prefix before. Undefined without a basis: paused, waiting for code, too few outcomes, or none for longer than the whole band.
+ * flight. A run that may stop is asked about the next prefix before. Undefined without a basis: paused, waiting for code, too
+ * few outcomes, or none for longer than the whole band.
  *
  * Not promised: to foresee a sudden change, or the few longest packs of a run that computes nearly all at once.
  */

@@ -137,7 +137,10 @@ function signs({ layout, packMs, workers, threads, durationMs }: RunShape): Call
 const instancesOf = (packs: number, { workers, threads }: Pick<RunShape, "workers" | "threads">): number =>
   Math.min(Math.ceil(workers / threads), Math.max(packs, 1));
 
-/** Of a run that may stop each prefix is a node; all are counted. A combine lists its children and writes its node, for shards also the hashes; the leader checks for the node. */
+/**
+ * A combine lists its children and writes its node, for shards also the hashes; the leader checks for the node. Of a run that
+ * may stop each prefix is a node, and all are counted.
+ */
 function nodes(layout: Layout): CallCounts {
   const [shards = 0, ...above] = nodeCounts(layout);
   const prefixes = layout.stops === true ? prefixesOf(layout.chunks).length : 0;

@@ -95,17 +95,17 @@ export const gapRules: readonly Mutant[] = [
     edits: edit("leader/decide/verdict.ts", "send >= leftOutFrom || gaps", "send >= 1 || gaps"),
   },
   {
-    without: "a limit to the chunks of a pack that are looked for",
+    without: "a limit to the chunks of a pack that are left out",
     rule: 32,
     killedBy: "the scenario's own end",
-    cases: ["a pack of more doomed chunks than are looked for fails whole"],
+    cases: ["a pack of more doomed chunks than are left out fails whole"],
     edits: edit("leader/decide/verdict.ts", "leftOut.length >= limits.leftOutMax", "leftOut.length > 99"),
   },
   {
     without: "a look whether more may fail than the run tolerates",
     rule: 32,
     killedBy: "the scenario's own end",
-    cases: ["more doomed chunks than the run tolerates fail it, and are not all looked for"],
+    cases: ["more doomed chunks than the run tolerates fail it, and are not all left out"],
     edits: edit("leader/decide/verdict.ts", "size > tolerated ||", ""),
   },
   {

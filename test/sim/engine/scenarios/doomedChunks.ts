@@ -154,12 +154,12 @@ export const doomedChunkScenarios: Readonly<Record<string, Scenario>> = {
       },
       loses("17-18,20-21,30-31"),
     ),
-  "more doomed chunks than the run tolerates fail it, and are not all looked for": () =>
+  "more doomed chunks than the run tolerates fail it, and are not all left out": () =>
     doomedChunks(
       { seed: 94, doomed: { 17: "exits", 18: "exits", 19: "exits" }, request: { tolerate: { chunks: 2 } } },
       fails(/^more than 2 of 64 chunks failed; chunk 19: it left/),
     ),
-  "a pack of more doomed chunks than are looked for fails whole": () =>
+  "a pack of more doomed chunks than are left out fails whole": () =>
     doomedChunks(
       {
         seed: 95,
