@@ -5,7 +5,7 @@ import { hashNow, loadedHash, resolveLeasefold } from "../engine/calculation/mod
 import { describeParams, parseParams } from "../engine/calculation/params.ts";
 import { placeOf } from "../engine/calculation/placeOf.ts";
 import { ConfigError, InputError, messageOf } from "../engine/model/errors.ts";
-import { declaredVersionPattern, howToRegister, identityOf } from "../engine/model/identity.ts";
+import { declaredVersionPattern, howToRegister, identityOf, namePattern } from "../engine/model/identity.ts";
 import { inventory } from "./inventory.ts";
 import { mandelbrot } from "./mandelbrot.ts";
 import { options } from "./options.ts";
@@ -58,9 +58,6 @@ function versionOf({ calculation, url }: Known): string {
   if (version !== undefined || url === undefined) return identityOf(name, version ?? "1");
   return identityOf(name, `sha256:${loadedHash(url).slice(0, 12)}`);
 }
-
-/** The names that a calculation may have. */
-export const namePattern = /^[a-z][a-z0-9-]{0,39}$/;
 
 async function loadFile(file: string): Promise<AnyCalculation> {
   const stats = statSync(file, { throwIfNoEntry: false });

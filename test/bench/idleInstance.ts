@@ -29,7 +29,13 @@ export async function idleInstance(afterS: number): Promise<IdleInstance> {
     embeddedEnv({ instances: 2, index, cores: 2, calculations: [chainFile] });
   const instanceEntry = join(appDir, "dist", "instance.cjs");
   try {
-    const started = await startInstances({ count: 2, appDir, connectionString, instanceEntry, env });
+    const started = await startInstances({
+      count: 2,
+      appDir,
+      storage: { DataStorage: connectionString },
+      instanceEntry,
+      env,
+    });
     onMessage(started.pollNow);
     const residentMb = () => Math.max(...started.instances.map(({ pid }) => residentMbOf(pid ?? 0)));
     try {

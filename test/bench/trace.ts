@@ -42,11 +42,10 @@ export const traceBench: Bench = {
       recorders.push(await startRecorder(actor, azurite, calls));
     const connectionOf = (index: number): string => recorders[index]?.connectionString ?? "";
     const instances = await startInstances({
-      ...{ count: instanceCount, appDir: findAppDir(), connectionString: azurite.connectionString },
+      ...{ count: instanceCount, appDir: findAppDir(), storage: {} },
       env: (_name, index) => ({
         ...embeddedEnv({ instances: instanceCount, calculations: [], index, cores: instanceCount }),
         DataStorage: connectionOf(index + 1),
-        AzureWebJobsStorage: connectionOf(index + 1),
       }),
     });
     azurite.onMessage(instances.pollNow);

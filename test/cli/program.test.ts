@@ -156,7 +156,7 @@ describe("the storage that the CLI talks to", () => {
 
   it("is the connection string of the option before that of the setting, and shows no key", async () => {
     const found = await findStorage({ connection: named }, { env: { DataStorage: emulator }, folder: "/" });
-    expect(found).toEqual({ connection: { connectionString: named }, shown: "acc" });
+    expect(found).toMatchObject({ connection: { connectionString: named }, shown: "acc" });
     expect(await findStorage({}, { env: { DataStorage: emulator }, folder: "/" })).toMatchObject({
       connection: { connectionString: emulator },
       shown: "the emulator on this machine",

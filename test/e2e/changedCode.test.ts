@@ -100,7 +100,7 @@ test("of two instances with different files only the one with the run's code com
   const others = await startInstances({
     count: 1,
     appDir: root,
-    connectionString: local.connectionString,
+    storage: { DataStorage: local.connectionString },
     instanceEntry: join(root, "dist", "instance.cjs"),
     env: () => ({
       LEASEFOLD_CALCULATIONS: join(folder(), "other", "units.mjs"),

@@ -53,7 +53,7 @@ async function start(count: number, envOf: (name: string) => Env = () => ({})): 
   started = await startInstances({
     count,
     appDir: fixture("trio"),
-    connectionString: azurite.connectionString,
+    storage: { DataStorage: azurite.connectionString },
     env: (name) => ({
       QUEUE: queue,
       TICK_SCHEDULE: "* * * * * *",
@@ -246,7 +246,7 @@ it("an instance that a calculation's file blocks is started again ever later, an
     'if (process.env.LEASEFOLD_INSTANCE === "node-1") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);',
   );
   started = await startInstances({
-    ...{ count: 1, appDir: fixture("trio"), connectionString: azurite.connectionString },
+    ...{ count: 1, appDir: fixture("trio"), storage: { DataStorage: azurite.connectionString } },
     env: () => ({ QUEUE: queue, TICK_SCHEDULE: "* * * * * *", LEASEFOLD_CALCULATIONS: file }),
     loadMsMax: 50,
     onEvent: (event) => events.push(event),
@@ -276,7 +276,7 @@ describe("an app that cannot run", () => {
     const starting = startInstances({
       count: 1,
       appDir: fixture(name),
-      connectionString: azurite.connectionString,
+      storage: { DataStorage: azurite.connectionString },
       env: () => ({ QUEUE: queue, TICK_SCHEDULE: "* * * * * *", ...env }),
       onEvent: (event) => events.push(event),
     });
@@ -292,7 +292,7 @@ it("an instance dies with its supervisor, even one that is killed", async () => 
     const { instances } = await startInstances({
       count: 2,
       appDir: ${JSON.stringify(fixture("trio"))},
-      connectionString: ${JSON.stringify(azurite.connectionString)},
+      storage: { DataStorage: ${JSON.stringify(azurite.connectionString)} },
       env: () => ({ QUEUE: ${JSON.stringify(queue)}, TICK_SCHEDULE: "* * * * * *" }),
     });
     console.log(JSON.stringify(instances.map((one) => one.pid)));

@@ -90,7 +90,7 @@ test("the package is host.json, package.json, the bundle and the own calculation
   started = await startInstances({
     count: 2,
     appDir: folder,
-    connectionString: azurite.connectionString,
+    storage: { DataStorage: azurite.connectionString },
     env: (_name, index) => ({
       ...{ LEASEFOLD_SCHEDULE: "* * * * * *", NODE_PATH: undefined },
       LEASEFOLD_READ_ONLY: String(index === 1),

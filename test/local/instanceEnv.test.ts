@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { instanceEnv, instanceName } from "../../src/tools/local/instanceEnv.ts";
 
-const made = (inherited = {}, given = {}) => instanceEnv(inherited, "node-2", "connection", given);
+const storage = { DataStorage: "connection" };
+const made = (inherited = {}, given = {}) => instanceEnv(inherited, "node-2", storage, given);
 
 it("an instance has a name, a host id and the storage of its own", () => {
   expect(made()).toMatchObject({
     LEASEFOLD_INSTANCE: "node-2",
     AzureFunctionsWebHost__hostid: "leasefold-node-2",
     WEBSITE_SITE_NAME: "leasefold-up",
-    AzureWebJobsStorage: "connection",
     DataStorage: "connection",
   });
   expect([0, 2, 9, 10].map(instanceName)).toEqual(["node-1", "node-3", "node-10", "node-11"]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { workers } from "../../src/engine/client/inspection/workers.ts";
 import { signBlobs } from "../../src/engine/model/names.ts";
-import { markEnded } from "../../src/tools/local/embedded.ts";
+import { markEnded } from "../../src/tools/local/markEnded.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";
 import { putSign, signedWork } from "../support/signedProcess.ts";
 

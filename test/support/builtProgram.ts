@@ -15,11 +15,20 @@ interface Ended {
   readonly err: string;
 }
 
+interface Started {
+  readonly process: ChildProcess;
+  /** What it has printed so far. */
+  out(): string;
+  readonly ended: Promise<{ readonly code: number | null }>;
+}
+
 /** The built program as a user calls it, in a folder of its own. */
 export interface BuiltProgram {
   /** Of the test that runs. */
   folder(): string;
   leasefold(...args: readonly string[]): Promise<Ended>;
+  /** A command that runs until it is told to end; it is killed after the test. */
+  start(...args: readonly string[]): Started;
   localFile(): Promise<LocalFile | undefined>;
   /** Resolves when `up` says that it is ready. */
   startUp(...args: readonly string[]): Promise<{ readonly local: LocalFile; out(): string }>;
@@ -33,6 +42,7 @@ export interface BuiltProgram {
 export function builtProgram(): BuiltProgram {
   let folder = "";
   let up: ChildProcess | undefined;
+  const begun: ChildProcess[] = [];
   /** Without the settings of whoever runs the tests, and with folders of its own for state and temporary files. */
   const environment = (): Record<string, string | undefined> => ({
     ...Object.fromEntries(
@@ -53,17 +63,29 @@ export function builtProgram(): BuiltProgram {
     await mkdir(join(folder, "run"), { mode: 0o700 });
   });
   afterEach(async () => {
-    up?.kill("SIGKILL");
+    for (const child of begun.splice(0)) child.kill("SIGKILL");
     up = undefined;
     const local = await localFile();
     if (local !== undefined && isAlive(local.supervisorPid)) process.kill(local.supervisorPid, "SIGKILL");
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   });
 
+  const start = (...args: readonly string[]): Started => {
+    let out = "";
+    const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env: environment() });
+    begun.push(child);
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (out += data));
+    const ended = new Promise<{ code: number | null }>((resolve) =>
+      child.once("close", (code) => resolve({ code })),
+    );
+    return { process: child, out: () => out, ended };
+  };
+
   return {
     folder: () => folder,
     up: () => up,
     localFile,
+    start,
     leasefold: (...args) =>
       new Promise((resolve) => {
         const options = { cwd: folder, env: environment(), timeout: 150_000 };
@@ -72,15 +94,13 @@ export function builtProgram(): BuiltProgram {
         });
       }),
     async startUp(...args) {
-      let out = "";
-      const child = spawn(process.execPath, [bin, "up", ...args], { cwd: folder, env: environment() });
+      const { process: child, out } = start("up", ...args);
       up = child;
-      for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (out += data));
       const local = await until("ready", async () => {
-        const found = out.includes("ready in") ? await localFile() : undefined;
+        const found = out().includes("ready in") ? await localFile() : undefined;
         return found !== undefined && isAlive(found.supervisorPid) && found;
       });
-      return { local, out: () => out };
+      return { local, out };
     },
     async down() {
       const child = up;

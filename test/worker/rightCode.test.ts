@@ -24,8 +24,9 @@ const userCode = {
   stop: async () => {},
 };
 
-async function worldOf(code: string | undefined, planned?: string) {
+async function worldOf(code: string | undefined, planned?: string, only?: readonly string[]) {
   const world = await workerWorld(userCode, {
+    ...(only && { only: new Set(only) }),
     versionOf() {
       if (code === undefined) throw new InputError("unknown", "unknown-calculation", "there is none");
       return code;
@@ -64,6 +65,23 @@ test.each([
   expect(await world.messages("urgent")).toEqual([]);
   await world.world.advance(limits.otherCodeDelayS * 1_000 + 100);
   expect(await world.messages("urgent")).toHaveLength(2);
+});
+
+test("a worker that was told to compute other calculations only gives work to its neighbors, a client's question as well", async () => {
+  const world = await worldOf("sum@1", "sum@1", ["others"]);
+  await world.work(compute);
+  expect(world.blobs().filter((name) => name.includes("parts/"))).toEqual([]);
+  expect(world.log.find(({ event }) => event === "work-failed")?.fields).toMatchObject({
+    message: "this is work for sum 1; this instance leaves that calculation to others",
+  });
+  const asked: WorkMessage = { ...common, kind: "verify", tag: "t", pack: 0 };
+  await world.work(asked);
+  await world.world.advance(limits.retryDelayS * 1_000 + 100);
+  expect(await world.messages("urgent")).toEqual([compute, { ...asked, tries: 1 }]);
+
+  const takes = await worldOf("sum@1", "sum@1", ["sum"]);
+  await takes.work(compute);
+  expect(takes.blobs().filter((name) => name.includes("parts/"))).toHaveLength(1);
 });
 
 test("a run is planned only by the code that validated its parameters, and the plan records it", async () => {

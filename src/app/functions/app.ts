@@ -40,6 +40,8 @@ export async function makeApp(config: StartupConfig): Promise<App> {
     .list()
     .filter(({ name }) => !builtIn.has(name))
     .map(({ name }) => calculations.versionOf(name));
+  const { LEASEFOLD_ONLY: only } = settings;
+  for (const name of only ?? []) calculations.get(name);
   const about = {
     ...(appName === undefined ? {} : { app: appName }),
     version,
@@ -106,6 +108,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
       userCode,
       packLimitMs,
       tree: limits,
+      only: only && new Set(only),
       versionOf: calculations.versionOf,
       checkParams: (name, params) => void calculations.parseParams(calculations.get(name), params),
       foldBytesMax: limits.foldBytesMax,

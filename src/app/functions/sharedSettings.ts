@@ -33,6 +33,7 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
   // These belong to one instance or one region.
   LEASEFOLD_SCHEDULE: undefined,
   LEASEFOLD_INSTANCE: undefined,
+  LEASEFOLD_ONLY: undefined,
   LEASEFOLD_REGION: undefined,
   LEASEFOLD_THREADS: undefined,
   LEASEFOLD_PLAN_WORKERS: undefined,

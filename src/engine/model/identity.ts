@@ -9,6 +9,9 @@ import { limits } from "./limits.ts";
  */
 export const identityOf = (name: string, version: string): string => `${name}@${version}`;
 
+/** The names that a calculation may have. */
+export const namePattern = /^[a-z][a-z0-9-]{0,39}$/;
+
 /** What an author may declare as `version`. */
 export const declaredVersionPattern = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,39}$/;
 

@@ -1,17 +1,19 @@
 import * as z from "zod";
 import packageJson from "../../../package.json" with { type: "json" };
 import { ConfigError } from "./errors.ts";
+import { namePattern } from "./identity.ts";
 import { namespaceCharactersMax, namespacePattern } from "./names.ts";
 
 /** The version of this build. */
 export const version: string = packageJson.version;
 
 const whole = (minimum: number, maximum: number) => z.coerce.number().int().min(minimum).max(maximum);
-/** Names of containers; the service's own may begin with `$`. */
-const containers = z
-  .string()
-  .transform((text) => text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()])))
-  .refine((names) => names.every((one) => /^[a-z0-9$][a-z0-9-]{2,62}$/.test(one)), "use names of containers");
+/** Names with commas between them. Containers of the service itself may begin with `$`. */
+const names = (pattern: RegExp, rule: string) =>
+  z
+    .string()
+    .transform((text) => text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()])))
+    .refine((all) => all.every((one) => pattern.test(one)), rule);
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 
 /**
@@ -29,7 +31,8 @@ export const settingsSchema = z.object({
   LEASEFOLD_INSTANCE: z.string().optional(),
   LEASEFOLD_REGION: z.string().optional(),
   LEASEFOLD_CALCULATIONS: z.string().optional(),
-  LEASEFOLD_SOURCES: containers.optional(),
+  LEASEFOLD_ONLY: names(namePattern, "use names of calculations").optional(),
+  LEASEFOLD_SOURCES: names(/^[a-z0-9$][a-z0-9-]{2,62}$/, "use names of containers").optional(),
   LEASEFOLD_LEASE_S: whole(15, 60).default(15),
   LEASEFOLD_BUDGET_S: whole(30, 3_000_000).default(300),
   LEASEFOLD_LOOP_MS: whole(50, 60_000).default(2_000),

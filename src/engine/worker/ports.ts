@@ -23,6 +23,8 @@ export interface WorkerPorts extends ProcessState {
   readonly packLimitMs: number;
   /** Time for which a worker repeats the call that records how its attempt ended. */
   readonly endRetryMs: number;
+  /** The calculations that this process computes; all that it knows without it. Work of others is enqueued again. */
+  readonly only?: ReadonlySet<string> | undefined;
   /** The identity of a calculation's code in this process. Throws `InputError` where it has none. */
   readonly versionOf: (calculation: string) => string;
   /** Throws `InputError` for parameters that the calculation's schema in this process refuses. */

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { namePattern } from "../../calculations/registry.ts";
 import type { Calculations } from "../../engine/calculation/contract.ts";
 import { namedFiles, withPackaged } from "../../engine/calculation/ownFiles.ts";
 import {
@@ -12,7 +11,7 @@ import { type PlanRequest, planInThread } from "../../engine/client/estimate/pla
 import type { RunRequest } from "../../engine/client/runRequest.ts";
 import { type Submitted, submit } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
-import { shownIdentity } from "../../engine/model/identity.ts";
+import { namePattern, shownIdentity } from "../../engine/model/identity.ts";
 import { readSettings } from "../../engine/model/settings.ts";
 import type { Cli, Session } from "./cli.ts";
 import { clientFiles, type Surroundings } from "./connect.ts";

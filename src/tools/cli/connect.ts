@@ -35,6 +35,8 @@ interface FoundStorage {
   readonly connection: StorageConnection;
   /** For people; contains no key. */
   readonly shown: string;
+  /** The settings by which another process finds the same storage. */
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 /** Opens the storage and reads one blob, so that unreachable storage fails early and on one line. */
@@ -78,9 +80,13 @@ export async function findStorage(
   if (namesStorage(options, env)) {
     const { dataStorageFrom } = await import("../../azure/dataStorage.ts");
     const found = dataStorageFrom(env);
-    return "connectionString" in found
-      ? ofString(found.connectionString)
-      : { connection: found, shown: found.blobServiceUri };
+    if ("connectionString" in found) return ofString(found.connectionString);
+    const settings = Object.entries(env).filter(([name]) => name.startsWith("DataStorage__"));
+    return {
+      connection: found,
+      shown: found.blobServiceUri,
+      settings: Object.fromEntries(settings) as Record<string, string>,
+    };
   }
   const found = await findLocalFile(env, folder);
   if (found.kind === "found") return ofString(found.local.connectionString);
@@ -104,6 +110,7 @@ export async function findInstances(options: ConnectOptions, at: Surroundings) {
 
 const ofString = (connectionString: string): FoundStorage => ({
   connection: { connectionString },
+  settings: { DataStorage: connectionString },
   shown:
     /BlobEndpoint=([^;]+)/i.exec(connectionString)?.[1] ??
     /AccountName=([^;]+)/i.exec(connectionString)?.[1] ??
@@ -121,6 +128,7 @@ async function ofAccount(account: string): Promise<FoundStorage> {
   return {
     connection: { blobServiceUri, queueServiceUri, credential: signedInCredential() },
     shown: blobServiceUri,
+    settings: { DataStorage__blobServiceUri: blobServiceUri, DataStorage__queueServiceUri: queueServiceUri },
   };
 }
 

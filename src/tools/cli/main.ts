@@ -10,6 +10,7 @@ import type { AddCommand, Cli } from "./cli.ts";
 import { addDown, addShow } from "./commands/instances.ts";
 import { addLead } from "./commands/lead.ts";
 import { addTry } from "./commands/try.ts";
+import { addWork } from "./commands/work.ts";
 import { connectClient, findInstances, type Surroundings } from "./connect.ts";
 import { addDemo } from "./demo/demo.ts";
 import { interruptedBy } from "./exitCodes.ts";
@@ -19,8 +20,8 @@ import { screenOf } from "./render/processScreen.ts";
 import { addUi } from "./ui/ui.ts";
 import { addUp } from "./up/up.ts";
 
-/** Commands that serve or run programs on this machine: `try`, `ui`, `lead`, and instances with `up`, `show`, `down`, `demo`. */
-const local: readonly AddCommand[] = [addTry, addUi, addLead, addUp, addShow, addDown, addDemo];
+/** Commands that serve or run programs on this machine. */
+const local: readonly AddCommand[] = [addTry, addUi, addLead, addUp, addShow, addDown, addWork, addDemo];
 
 /** The entry that `bin/leasefold.js` calls in the bundle `dist/cli.cjs`. Returns the exit code. */
 export const main = (argv: readonly string[]): Promise<number> => runCommand(argv, processCli(), local);

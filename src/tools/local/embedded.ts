@@ -2,15 +2,14 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { connectStorage } from "../../azure/connectStorage.ts";
-import { ConfigError, LeasefoldError } from "../../engine/model/errors.ts";
-import { namesOf, parseSignBlob, signBlobs } from "../../engine/model/names.ts";
-import { decodeSign, encodeSign } from "../../engine/model/sign.ts";
-import type { BlobStore } from "../../engine/storage/ports.ts";
+import { ConfigError } from "../../engine/model/errors.ts";
+import { namesOf } from "../../engine/model/names.ts";
 import { systemClock } from "../../engine/storage/system.ts";
 import { startAzurite } from "./azurite.ts";
 import { embeddedEnv } from "./instanceEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
 import { type LocalFile, removeLocalFile, writeLocalFile } from "./localFile.ts";
+import { endMarks } from "./markEnded.ts";
 import { startOf } from "./supervisor.ts";
 import type { Env } from "./userFolders.ts";
 
@@ -67,11 +66,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const azurite = await startAzurite(dataDir === undefined ? {} : { location: dataDir, adopt, env: userEnv });
 
   const { blobs } = connectStorage({ connectionString: azurite.connectionString });
-  const { coordination } = namesOf(namespaceOf(options));
+  const marks = endMarks(blobs, namesOf(namespaceOf(options)).coordination);
   let instances: Instances | undefined;
   let stopping: Promise<void> | undefined;
   let writing: Promise<unknown> = Promise.resolve();
-  let marking: Promise<unknown> = Promise.resolve();
   /** Runs again when an instance ended or got another process. */
   const saveState = async (): Promise<void> => {
     if (stateFile === undefined || instances === undefined || stopping !== undefined) return;
@@ -92,7 +90,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   };
   const stop = async () => {
     await instances?.stopAll();
-    await Promise.race([marking, systemClock.sleep(markMsMax)]);
+    await marks.settled();
     await azurite.stop();
     await Promise.allSettled([writing]);
     if (stateFile !== undefined) await removeLocalFile(stateFile, process.pid);
@@ -104,14 +102,13 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       appDir,
       // Also where this file runs from source: what users run is the bundle, which takes less memory.
       instanceEntry: join(appDir, "dist", "instance.cjs"),
-      connectionString: azurite.connectionString,
+      storage: { DataStorage: azurite.connectionString },
       env: (_name, index) => embeddedEnv({ ...options, calculations, index, cores: availableParallelism() }),
       ...(options.httpPort === undefined ? {} : { httpPort: options.httpPort }),
       stopGraceMs: options.stopGraceMs ?? stopGraceMsDefault,
       onEvent(event) {
         options.onEvent?.(event);
-        if (event.kind === "exited")
-          marking = Promise.allSettled([marking, markEnded(blobs, coordination, event.instance, event.how)]);
+        if (event.kind === "exited") marks.ended(event.instance, event.how);
         const moved = event.kind === "state" && ["running", "restarting"].includes(event.state);
         if (moved) saveState().catch(() => undefined);
       },
@@ -120,9 +117,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     await saveState();
   } catch (error) {
     await stop();
-    // A setting, a port or a build keeps an instance from starting: the user can change it.
-    const isStart = error instanceof LeasefoldError && error.code === "instance-not-started";
-    throw isStart ? new ConfigError(error.code, error.message, { cause: error }) : error;
+    throw error;
   }
   return {
     connectionString: azurite.connectionString,
@@ -135,35 +130,6 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       return stopping;
     },
   };
-}
-
-/** A stop waits no longer for it: a sign without a mark goes stale by itself. */
-const markMsMax = 1_000;
-/** The last call of a process may come after it, and then moves the ETag. */
-const markTries = 3;
-
-/**
- * Says in the signs that an ended process has left how it ended, so that the leader sends its work again at once and people
- * see why. A planned stop leaves none.
- */
-export async function markEnded(
-  blobs: BlobStore,
-  coordination: string,
-  instance: string,
-  ended: string,
-): Promise<void> {
-  for (let tried = 0; tried < markTries; tried += 1) {
-    const { blobs: signs } = await blobs.list(coordination, signBlobs, { metadata: true });
-    const own = signs.filter(({ name }) => parseSignBlob(name).instance === instance);
-    const marks = own.map(async ({ name, metadata, etag }) => {
-      const sign = decodeSign(metadata, name);
-      if (sign.ended !== undefined) return "replaced";
-      const marked = encodeSign({ ...sign, ended });
-      return (await blobs.setMetadata(coordination, name, marked, { ifMatch: etag })).kind;
-    });
-    const done = await Promise.allSettled(marks);
-    if (!done.some((one) => one.status === "fulfilled" && one.value === "conflict")) return;
-  }
 }
 
 /** The folder of the built app: the first above this file that has what a Functions host asks for. */

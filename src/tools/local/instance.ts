@@ -3,6 +3,7 @@ import { argv, env, exit } from "node:process";
 import { setFlagsFromString } from "node:v8";
 import * as z from "zod";
 import { connectStorage } from "../../azure/connectStorage.ts";
+import { dataStorageFrom } from "../../azure/dataStorage.ts";
 import { ConfigError, messageOf } from "../../engine/model/errors.ts";
 import { shrinkHeap, systemClock, systemRandom } from "../../engine/storage/system.ts";
 import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
@@ -81,7 +82,6 @@ async function start(): Promise<void> {
   const { functionKey, settings } = await begun.promise;
   // The app reads them there. The system goes on to show what the process was started with.
   Object.assign(env, settings);
-  const connectionString = z.string().min(1).parse(env["DataStorage"]);
 
   reportLoads(env["LEASEFOLD_CALCULATIONS"] ?? "", appDir, report);
 
@@ -92,7 +92,7 @@ async function start(): Promise<void> {
     functionKey,
     clock: systemClock,
     random: systemRandom,
-    storage: connectStorage({ connectionString }),
+    storage: connectStorage(dataStorageFrom(env)),
   });
   const { functionTimeoutMs } = host.settings;
   const limitMs = Number.isFinite(functionTimeoutMs) ? functionTimeoutMs : null;

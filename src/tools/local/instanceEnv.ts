@@ -1,3 +1,5 @@
+import { randomInt } from "node:crypto";
+
 interface EmbeddedEnvOptions {
   readonly instances: number;
   readonly index: number;
@@ -40,6 +42,32 @@ export function embeddedEnv(options: EmbeddedEnvOptions): Env {
   };
 }
 
+/**
+ * The environment of an instance that works for an account from another machine. What `host.json` and the app's defaults say of
+ * costs and waits holds for it too.
+ */
+export const memberEnv = ({ threads, lead, calculations, only, namespace }: MemberEnvOptions): Env => ({
+  WEBSITE_SITE_NAME: "leasefold-work",
+  LEASEFOLD_NAMESPACE: namespace,
+  LEASEFOLD_THREADS: String(threads),
+  [`${queues}newBatchThreshold`]: String(threads),
+  // Each member races at seconds of its own, which costs little beside its polls of the queues.
+  LEASEFOLD_SCHEDULE: `${randomInt(10)}/10 * * * * *`,
+  ...Object.fromEntries(
+    lead ? [] : ["coordinator", "wake"].map((one) => [`AzureWebJobs.${one}.Disabled`, "1"]),
+  ),
+  ...(calculations.length === 0 ? {} : { LEASEFOLD_CALCULATIONS: calculations.join(",") }),
+  ...(only === undefined ? {} : { LEASEFOLD_ONLY: only.join(",") }),
+});
+
+interface MemberEnvOptions {
+  readonly threads: number;
+  readonly lead: boolean;
+  readonly calculations: readonly string[];
+  readonly only?: readonly string[] | undefined;
+  readonly namespace: string;
+}
+
 /** All instances together have about as many threads as the machine has cores, but each has one. */
 export const threadsPerInstance = (cores: number, instances: number): number =>
   Math.max(1, Math.round(cores / instances));
@@ -54,14 +82,13 @@ const storageSettings = /^(AzureWebJobs)?(AzureWebJobsStorage|DataStorage)(__.*)
 export const duckMemory = { DUCKDB_JE_MALLOC_CONF: "narenas:1,dirty_decay_ms:30000,muzzy_decay_ms:30000" };
 
 /** `given` overrides everything; the rest is what the Functions host would set. */
-export function instanceEnv(inherited: Env, name: string, connectionString: string, given: Env): Env {
+export function instanceEnv(inherited: Env, name: string, storage: Env, given: Env): Env {
   const kept = Object.entries(inherited).filter(([setting]) => !storageSettings.test(setting));
   return {
     ...Object.fromEntries(kept),
     FUNCTIONS_WORKER_RUNTIME: "node",
     AZURE_FUNCTIONS_ENVIRONMENT: "Development",
-    AzureWebJobsStorage: connectionString,
-    DataStorage: connectionString,
+    ...storage,
     // Host ids are 1 to 32 lower-case letters, digits and single dashes; one each, or their timers would share a lock.
     AzureFunctionsWebHost__hostid: `leasefold-${name}`,
     // All instances are one app.

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ConfigError, LeasefoldError, messageOf } from "../../engine/model/errors.ts";
+import { ConfigError, messageOf } from "../../engine/model/errors.ts";
 import { instanceEnv, instanceName } from "./instanceEnv.ts";
 import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts";
 
@@ -41,18 +41,20 @@ const stopGraceMsDefault = 10_000;
 
 /**
  * Starts `count` instances of the app in `appDir` side by side and resolves when all are ready. When one cannot
- * start, the others are ended and a `LeasefoldError` says why.
+ * start, the others are ended and a `ConfigError` says why.
  */
 export async function startInstances(options: {
   readonly count: number;
   /** The folder with `package.json`, `host.json` and what `main` names. */
   readonly appDir: string;
-  /** Becomes `AzureWebJobsStorage` and `DataStorage` of each instance. */
-  readonly connectionString: string;
+  /** The settings that name the storage of each instance. */
+  readonly storage: Readonly<Record<string, string>>;
   /** More settings of each, asked at each start. */
   readonly env: (name: string, index: number) => Readonly<Record<string, string | undefined>>;
-  /** Port of the first instance; the others follow it. Free ports without it. */
-  readonly httpPort?: number;
+  /** `node-1`, `node-2`, … by default. */
+  readonly nameOf?: (index: number) => string;
+  /** Port of the first instance; the others follow it. Free ports without it, and none with `null`. */
+  readonly httpPort?: number | null;
   /** File of the child process; from the source by default. */
   readonly instanceEntry?: string;
   readonly stopGraceMs?: number;
@@ -60,23 +62,23 @@ export async function startInstances(options: {
   readonly loadMsMax?: number;
   readonly onEvent?: (event: InstanceEvent) => void;
 }): Promise<Instances> {
-  const { count, connectionString, env, httpPort, stopGraceMs = stopGraceMsDefault, onEvent } = options;
+  const { count, storage, env, httpPort, stopGraceMs = stopGraceMsDefault, onEvent } = options;
   const entry = options.instanceEntry ?? join(import.meta.dirname, "instance.ts");
   const appDir = resolve(options.appDir);
   if (!existsSync(appDir)) throw new ConfigError("no-app", `There is no folder ${appDir}`);
 
   const functionKey = randomBytes(24).toString("base64url");
   const supervised = Array.from({ length: count }, (_, index) => {
-    const name = instanceName(index);
+    const name = options.nameOf?.(index) ?? instanceName(index);
     return new SupervisedInstance({
       name,
       entry,
       appDir,
       stopGraceMs,
       loadMsMax: options.loadMsMax,
-      httpPort: httpPort === undefined ? 0 : httpPort + index,
+      httpPort: httpPort == null ? (httpPort ?? 0) : httpPort + index,
       functionKey,
-      env: () => instanceEnv(process.env, name, connectionString, env(name, index)),
+      env: () => instanceEnv(process.env, name, storage, env(name, index)),
       onReport: (report) => onEvent?.({ instance: name, ...report }),
     });
   });
@@ -97,9 +99,10 @@ export async function startInstances(options: {
   const outcome = started[failed];
   if (outcome?.status !== "rejected") return handle;
   await handle.stopAll();
-  throw new LeasefoldError(
+  // A setting, a port or a build keeps an instance from starting: the user can change it.
+  throw new ConfigError(
     "instance-not-started",
-    `Instance ${instanceName(failed)} did not start: ${messageOf(outcome.reason)}`,
+    `Instance ${supervised[failed]?.name} did not start: ${messageOf(outcome.reason)}`,
     { cause: outcome.reason },
   );
 }

@@ -26,8 +26,8 @@ interface SupervisedOptions {
   readonly name: string;
   readonly entry: string;
   readonly appDir: string;
-  /** 0 is any free one. */
-  readonly httpPort: number;
+  /** 0 is any free one; null for none. */
+  readonly httpPort: number | null;
   readonly functionKey: string;
   readonly stopGraceMs: number;
   /** Time that the code of a calculation's file may block it while the file is loaded. */
@@ -79,7 +79,8 @@ export class SupervisedInstance {
   /** Resolves when it is ready; rejects with a reason when it could not start. */
   async start(): Promise<void> {
     const serve = (socket: Socket) => this.state === "running" && this.#process?.serve(socket) === true;
-    this.#port ??= await bindPort(this.#options.httpPort, serve);
+    const { httpPort } = this.#options;
+    if (httpPort !== null) this.#port ??= await bindPort(httpPort, serve);
     await this.#start(true);
   }
 

@@ -72,3 +72,40 @@ export function makeTimeoutWatch(
     },
   };
 }
+
+/**
+ * Calls `onIdle` once nothing has run for `idleMs`, as seen from outside the instance. A tick that does not come to lead is no
+ * work; one that lasts leads, as nothing else takes so long.
+ */
+export function makeIdleWatch(idleMs: number, clock: Clock, onIdle: () => void) {
+  const running = new Set<string>();
+  let workedAtMs = clock.monotonicMs();
+  let cancel = (): void => undefined;
+  const watch = (): void => {
+    cancel();
+    if (running.size > 0) return;
+    cancel = clock.after(Math.max(0, workedAtMs + idleMs - clock.monotonicMs()), onIdle);
+  };
+  watch();
+  return {
+    started(invocation: string): void {
+      running.add(invocation);
+      watch();
+    },
+    ended(invocation: string, functionName: string, ms: number): void {
+      running.delete(invocation);
+      if (!ticks.has(functionName) || ms >= ledMsMin) workedAtMs = clock.monotonicMs();
+      watch();
+    },
+    /** Its process has ended, and with it all that ran. */
+    exited(): void {
+      if (running.size > 0) workedAtMs = clock.monotonicMs();
+      running.clear();
+      watch();
+    },
+    clear: () => cancel(),
+  };
+}
+
+const ledMsMin = 5_000;
+const ticks: ReadonlySet<string> = new Set(["coordinator", "wake"]);

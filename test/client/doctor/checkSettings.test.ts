@@ -16,7 +16,7 @@ test("a shell without settings and an app with all settings have no findings", (
 
 test.each([
   [{ LEASEFOLD_LOOPMS: "5" }, "warning", "LEASEFOLD_LOOPMS is no setting", "is it LEASEFOLD_LOOP_MS?"],
-  [{ LEASEFOLD_COLOUR: "5" }, "warning", "LEASEFOLD_COLOUR is no setting", "the settings are"],
+  [{ LEASEFOLD_TEMPERATURE: "5" }, "warning", "LEASEFOLD_TEMPERATURE is no setting", "the settings are"],
   [{ LEASEFOLD_LEASE_S: "5" }, "wrong", "LEASEFOLD_LEASE_S=5", "give a value"],
   [
     { DataStorage__blobServiceUri: "https://a.b" },

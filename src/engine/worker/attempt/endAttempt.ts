@@ -61,7 +61,8 @@ export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: 
   if (error instanceof MalformedWorkError) return asked ? "end" : "malformed";
   // Bytes that do not decode will not decode next time either, and a lost member will not come back.
   if (error instanceof CorruptDataError || error instanceof StorageLostError) return "end";
-  // A client learns at once that this code cannot answer.
+  // A client learns at once that this code cannot answer; an instance that takes other work only gives it to its neighbors.
+  if (error instanceof OtherCodeError && error.leftToOthers && asked && !last) return "next-attempt";
   if ((error instanceof OtherCodeError || error instanceof OlderPlanError) && asked) return "end";
   // Storage that is away and an instance that stops are no failures of the work.
   if (error instanceof LeasefoldError && error.retry === "later" && !asked) return "enqueue-again";

@@ -14,13 +14,17 @@ export class OtherCodeError extends LeasefoldError {
   readonly wanted: string;
   /** What this process has. */
   readonly theirs: string | undefined;
-  constructor(wanted: string, theirs: string | undefined) {
-    const have = theirs === undefined ? "does not know that calculation" : `has ${shownIdentity(theirs)}`;
+  /** It was told to leave that calculation to others, which may have the code. */
+  readonly leftToOthers: boolean;
+  constructor(wanted: string, theirs: string | undefined, { leftToOthers = false } = {}) {
+    const unknown = leftToOthers ? "leaves that calculation to others" : "does not know that calculation";
+    const have = theirs === undefined ? unknown : `has ${shownIdentity(theirs)}`;
     super("other-code", `this is work for ${shownIdentity(wanted)}; this instance ${have}`, {
       retry: "later",
     });
     this.wanted = wanted;
     this.theirs = theirs;
+    this.leftToOthers = leftToOthers;
   }
 }
 
@@ -33,10 +37,11 @@ export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promi
   const { calculation } = await ports.documents.spec(message);
   const plan = kind === "plan" ? undefined : await ports.documents.plan(message);
   const code = message.code ?? plan?.code;
-  const own = identityHere(ports, calculation);
+  const leftToOthers = ports.only?.has(calculation) === false;
+  const own = leftToOthers ? undefined : identityHere(ports, calculation);
   const fits = code === undefined ? own !== undefined : own === code;
   const mixed = kind === "verify" && own !== undefined && mix?.includes(own);
-  if (!fits && !mixed) throw new OtherCodeError(code ?? calculation, own);
+  if (!fits && !mixed) throw new OtherCodeError(code ?? calculation, own, { leftToOthers });
   return { code, mix, plan: plan?.sha256 };
 }
 

@@ -64,6 +64,9 @@ export const clip = (text: string, width: number): string =>
 export const wrap = (text: string, room: number): string[] =>
   widthOf(text) <= room ? [text] : wrapAnsi(text, Math.max(1, room), { hard: true }).split("\n");
 
+/** The time of day here: `14:03:59`. */
+export const clockTime = (wallMs: number): string => new Date(wallMs).toTimeString().slice(0, 8);
+
 /** As a shell takes it: in quotes where it has more than names and paths have. */
 export function shellText(text: string): string {
   const shown = oneLine(text);

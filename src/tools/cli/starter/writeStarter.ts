@@ -3,8 +3,9 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import * as z from "zod";
-import { loadCalculations, namePattern } from "../../../calculations/registry.ts";
+import { loadCalculations } from "../../../calculations/registry.ts";
 import { ConfigError, InputError } from "../../../engine/model/errors.ts";
+import { namePattern } from "../../../engine/model/identity.ts";
 import { makeFolder } from "../../local/makeFolder.ts";
 import { badOption, isSystemError, systemReason } from "../options.ts";
 

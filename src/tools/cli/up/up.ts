@@ -14,7 +14,7 @@ import { type ConnectOptions, checkNamespace } from "../connect.ts";
 import { loadFiles } from "../loadFiles.ts";
 import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
 import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
-import { duration, paint } from "../render/text.ts";
+import { clockTime, duration, paint } from "../render/text.ts";
 import { dashboardAddress } from "../ui/serveUi.ts";
 import { addCalculation, addedFiles } from "./addCalculation.ts";
 import { detachUp } from "./detachUp.ts";
@@ -144,8 +144,7 @@ async function up(
     if (!session.json()) void ready.promise.then(() => session.print(line));
   };
   const printNow = (line: string): void => {
-    const time = new Date(cli.clock.wallMs()).toTimeString().slice(0, 8);
-    print(`${paint(cli.out, "dim", time)}  ${line}`);
+    print(`${paint(cli.out, "dim", clockTime(cli.clock.wallMs()))}  ${line}`);
   };
   const onEvent = (event: InstanceEvent): void => {
     // States are no news while all instances start or all stop.
