@@ -1,8 +1,10 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "vitest";
 import { answer } from "../../src/app/api/answer.ts";
-import { getHealth, getInstance } from "../../src/app/api/inspect.ts";
+import { apiFunctions } from "../../src/app/api/apiFunctions.ts";
+import type { Route } from "../../src/app/api/route.ts";
 import { routes } from "../../src/app/api/routes.ts";
+import { getHealth, getInstance } from "../../src/app/api/service.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { clientWorld } from "../client/clientWorld.ts";
 import { putSign, signedWork } from "../support/signedProcess.ts";
@@ -60,15 +62,17 @@ describe("the other routes", () => {
 
   it("tell anyone that an instance answers, and only with a key which version it is", () => {
     const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 1234, readOnly: () => false };
-    expect(getHealth().jsonBody).toEqual({ ok: true });
-    expect(getInstance(facts).jsonBody).toEqual({
+    const told = (route: Route, change = {}) =>
+      route.give?.(apiRequest(route.route), quiet, { ...facts, ...change })?.jsonBody;
+    expect(told(getHealth)).toEqual({ ok: true });
+    expect(told(getInstance)).toEqual({
       version: "1.2.3",
       instance: "node-1",
       readOnly: false,
       lastTickAgeS: 1.234,
     });
-    expect(getInstance({ ...facts, commit: "3ff837a" }).jsonBody).toMatchObject({ commit: "3ff837a" });
-    expect(getInstance({ ...facts, lastTickAgeMs: () => undefined, readOnly: () => true }).jsonBody).toEqual({
+    expect(told(getInstance, { commit: "3ff837a" })).toMatchObject({ commit: "3ff837a" });
+    expect(told(getInstance, { lastTickAgeMs: () => undefined, readOnly: () => true })).toEqual({
       version: "1.2.3",
       instance: "node-1",
       readOnly: true,
@@ -88,14 +92,9 @@ describe("the other routes", () => {
       headers: { "content-type": "application/json" },
       body: { string: JSON.stringify({ calculation: "sum", params: { to: 5 }, id: "r1" }) },
     });
-    const route = routes.find(({ method, route }) => `${method} ${route}` === "POST runs");
-    const handler = route !== undefined && typeof route.handler === "function" ? route.handler : undefined;
-    const init = await answer(
-      handler ?? (() => Promise.reject()),
-      request,
-      { ...writable, ports: () => portsOf(client) },
-      quiet,
-    );
+    const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 0, ...writable };
+    const own = apiFunctions({ ...writable, ports: () => portsOf(client) }, facts);
+    const init = await own.find(({ name }) => name === "apiRuns")?.handle(request, quiet);
     const response = new HttpResponse(init);
     expect([response.status, response.headers.get("location")]).toEqual([202, "/api/runs/r1"]);
     expect(await response.json()).toMatchObject({ run: "r1" });
@@ -136,7 +135,7 @@ describe("the other routes", () => {
     for (const name of keyed) {
       const { jsonBody } = await ask(name, "x=1");
       const { query } = routes.find(({ method, route }) => `${method} ${route}` === name) ?? {};
-      const detail = `x: not a query parameter of this route; it has ${query?.join(", ") ?? "none"}`;
+      const detail = `x: not a query parameter of this route; it has ${Object.keys(query ?? {}).join(", ") || "none"}`;
       expect([name, jsonBody]).toEqual([name, expect.objectContaining({ status: 400, detail })]);
     }
   });

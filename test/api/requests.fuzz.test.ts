@@ -57,7 +57,8 @@ const queryValue = fc.oneof(
 /** Without the page, whose files only a build has. */
 const built = routes.filter(({ route }) => !route.startsWith("ui"));
 /** A route and a query, mostly of parameters that the route has. */
-const routeAndQuery = fc.constantFrom(...built).chain(({ method, route, query = [] }) => {
+const routeAndQuery = fc.constantFrom(...built).chain(({ method, route, query: shape }) => {
+  const query = Object.keys(shape);
   const known = query.length === 0 ? fc.constant("x") : fc.constantFrom(...query);
   const maxKeys = query.length === 0 ? 0 : 3;
   return fc.tuple(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { answerBytesMax, partBytesMax } from "../../src/app/api/apiRequest.ts";
-import { rangeOf } from "../../src/app/api/result.ts";
+import { rangeOf } from "../../src/app/api/bytes.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { resultBlobs } from "../../src/engine/model/runBlobs.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";

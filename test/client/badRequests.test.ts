@@ -46,7 +46,7 @@ describe("a bad request", () => {
   ])("with %s is refused, naming the field", async (_what, change, field, httpStatus) => {
     const error = await failureOf(
       (async () => {
-        checkRequest({ ...good, ...change }, calculations);
+        checkRequest({ ...good, ...(change as object) }, calculations);
       })(),
     );
     expect(String(error)).toContain(`${field}:`);

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import * as z from "zod";
 import { edgeOf, InputError, LeasefoldError, messageOf } from "../../engine/model/errors.ts";
 import type { ApiAnswer, ApiHandler, ApiPorts, ApiRequest } from "./apiRequest.ts";
 
@@ -31,6 +32,18 @@ const statusOfCode: Readonly<Record<string, number>> = {
 
 /** Seconds after which a caller may retry if storage was busy. */
 const retryAfterS = 5;
+
+export const problemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().describe("Stable, for programs."),
+    field: z.string().describe("The one field that is wrong.").exactOptional(),
+  })
+  .meta({ id: "Problem" })
+  .describe("RFC 9457 problem details.");
 
 /** RFC 9457 problem details of anything thrown. The message of a bug stays in the log. */
 export function problemOf(error: unknown): ApiAnswer {

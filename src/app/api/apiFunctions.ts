@@ -1,8 +1,8 @@
 import { InputError } from "../../engine/model/errors.ts";
 import { type ApiHost, type ApiLog, answer, harmless, problemOf } from "./answer.ts";
-import { type ApiAnswer, type ApiRequest, checkQuery } from "./apiRequest.ts";
-import type { InstanceFacts } from "./inspect.ts";
-import { type HttpMethod, type Route, routes } from "./routes.ts";
+import { type ApiAnswer, type ApiRequest, readBody } from "./apiRequest.ts";
+import { type Asked, decodeQuery, type HttpMethod, type InstanceFacts, type Route } from "./route.ts";
+import { routes } from "./routes.ts";
 
 /** A function of the API, for whoever serves it: the Functions host, or `leasefold ui`. */
 export interface ApiFunction {
@@ -51,14 +51,16 @@ async function serve(
   const route = there.find(({ method }) => methodsOf(method).includes(request.method));
   if (route === undefined) return answerOther(request.method, parts, there);
   const routed = withParams(request, paramsOf(route.route, parts) ?? {});
+  const { give, handler, body } = route;
   try {
-    // Where no key is needed, health probes and trackers of links add parameters of their own.
-    if (route.anonymous !== true) checkQuery(routed, route.query ?? []);
+    const query = decodeQuery(route, request);
+    if (handler === undefined) return give?.(routed, log, facts) ?? answerOther(request.method, parts, []);
+    const decode = async () =>
+      ({ ...routed, query, body: body && (await readBody(request, body)) }) as unknown as Asked;
+    return await answer(async (_, ...ports) => handler(await decode(), ...ports), routed, host, log);
   } catch (error) {
     return harmless(problemOf(error));
   }
-  const { handler } = route;
-  return "give" in handler ? handler.give(routed, log, facts) : answer(handler, routed, host, log);
 }
 
 /** The host gives no `rest` for the segment alone. A slash at the end counts for nothing. */

@@ -82,7 +82,7 @@ export async function readBody<T>(request: ApiRequest, schema: ZodType<T>): Prom
 
 /** The body as it is, of this content type and at most as large as the one limit says. Throws `InputError`. */
 export async function readBytes(
-  request: ApiRequest,
+  request: Pick<ApiRequest, "headers" | "arrayBuffer">,
   type: "application/json" | "application/octet-stream",
   limit: Readonly<Record<string, number>>,
 ): Promise<Buffer> {
@@ -100,33 +100,8 @@ export async function readBytes(
 }
 
 /** A parameter of the route, decoded by the host. */
-export const routeParam = (request: ApiRequest, name: string): string => request.params[name] ?? "";
-
-/** Throws for a query parameter that the route does not have: a misspelled one would silently leave the default. */
-export function checkQuery({ query }: ApiRequest, known: readonly string[]): void {
-  // The Functions host accepts the key as `code`, on every route.
-  const unknown = [...query.keys()].find((name) => name !== "code" && !known.includes(name));
-  if (unknown === undefined) return;
-  const rule = `not a query parameter of this route; it has ${known.join(", ") || "none"}`;
-  throw invalid(unknown, rule, "unknown-query");
-}
-
-/** A whole number in the query; undefined if it is absent. */
-export function queryWhole(request: ApiRequest, name: string, max: number, min = 1): number | undefined {
-  const text = request.query.get(name);
-  if (text === null) return undefined;
-  const value = Number(text);
-  if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
-  throw invalid(name, `${text} is not a whole number from ${min} to ${max}`, "bad-query");
-}
-
-/** Whether the query says `{name}=true`. */
-export function queryFlag(request: ApiRequest, name: string): boolean {
-  const text = request.query.get(name) ?? "false";
-  if (text !== "true" && text !== "false")
-    throw invalid(name, `${text} is neither true nor false`, "bad-query");
-  return text === "true";
-}
+export const routeParam = (request: Pick<ApiRequest, "params">, name: string): string =>
+  request.params[name] ?? "";
 
 /** An answer that caches must not keep, because it changes. */
 export const fresh = (jsonBody: unknown, status = 200, headers = {}): ApiAnswer => ({
@@ -140,13 +115,13 @@ export const weakTag = (version: string): string =>
   `W/"${hash("sha256", version, "base64url").slice(0, 22)}"`;
 
 /** Whether `If-None-Match`, which is `*` or a list, names the ETag. Weak tags compare like strong ones. */
-export function isKnown({ headers }: ApiRequest, etag: string): boolean {
+export function isKnown({ headers }: Pick<ApiRequest, "headers">, etag: string): boolean {
   const bare = (tag: string): string => tag.trim().replace(/^W\//, "");
   return (headers.get("if-none-match") ?? "").split(",").some((one) => ["*", bare(etag)].includes(bare(one)));
 }
 
 /** An answer that is polled: 304 while nothing has changed since the one with this ETag. Caches must not keep it. */
-export function polled(request: ApiRequest, etag: string, body: () => unknown): ApiAnswer {
+export function polled(request: Pick<ApiRequest, "headers">, etag: string, body: () => unknown): ApiAnswer {
   const headers = { etag, "cache-control": "no-store" };
   return isKnown(request, etag) ? { status: 304, headers } : { status: 200, headers, jsonBody: body() };
 }

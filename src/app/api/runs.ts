@@ -1,58 +1,124 @@
 import * as z from "zod";
-import { command } from "../../engine/client/commands/command.ts";
+import { clientLimits } from "../../engine/client/client.ts";
+import { command, commandedSchema } from "../../engine/client/commands/command.ts";
 import { type Change, redos } from "../../engine/client/commands/decideCommand.ts";
-import { invalid, requestSchema } from "../../engine/client/runRequest.ts";
+import { invalid, requestSchema, wholeNumber } from "../../engine/client/runRequest.ts";
+import { listPhases, runs, runsPageSchema } from "../../engine/client/runs.ts";
+import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError } from "../../engine/model/errors.ts";
+import { limits } from "../../engine/model/limits.ts";
 import { logEvents } from "../../engine/model/log.ts";
-import { type ApiHandler, type ApiRequest, fresh, readBody, routeParam } from "./apiRequest.ts";
+import { type ApiRequest, fresh, routeParam } from "./apiRequest.ts";
+import { defineRoute, queryWhole } from "./route.ts";
+
+export const noRun = { 400: ["bad-run-id"], 404: ["unknown-run"] };
 
 /**
  * 202 with `Location`. The same request with the same id, or `Idempotency-Key`, is the same run. Of one that has ended without
  * a result the answer says how it is retried.
  */
-export const submitRun: ApiHandler = async (request, _client, { submit, log }) => {
-  const body = await readBody(request, requestSchema);
-  const submitted = await submit({ ...body, id: idOf(request, body.id) });
-  const { run, uid, created } = submitted;
-  if (created) log(logEvents.runSubmitted({ run, uid }));
-  const { pathname } = new URL(request.url);
-  const location = `${pathname.replace(/\/$/, "")}/${run}`;
-  const ended = submitted.phase === "failed" || submitted.phase === "cancelled";
-  return fresh({ ...submitted, ...(ended && { retry: `POST ${location}/retry` }) }, 202, { location });
-};
+export const submitRun = defineRoute({
+  method: "POST",
+  route: "runs",
+  summary: "Submits a run. The same request with the same id, or `Idempotency-Key`, is the same run.",
+  body: requestSchema,
+  status: 202,
+  answer: submittedSchema.extend({
+    retry: z
+      .string()
+      .describe("Of a run that ended without a result: the request that retries it.")
+      .exactOptional(),
+  }),
+  problems: { 400: ["bad-parameter"], 404: [], 409: ["id-taken", "being-deleted"] },
+  async handler(request, _client, { submit, log }) {
+    const { body } = request;
+    const submitted = await submit({ ...body, id: idOf(request, body.id) });
+    const { run, uid, created } = submitted;
+    if (created) log(logEvents.runSubmitted({ run, uid }));
+    const { pathname } = new URL(request.url);
+    const location = `${pathname.replace(/\/$/, "")}/${run}`;
+    const ended = submitted.phase === "failed" || submitted.phase === "cancelled";
+    return fresh({ ...submitted, ...(ended && { retry: `POST ${location}/retry` }) }, 202, { location });
+  },
+});
+
+export const listRuns = defineRoute({
+  method: "GET",
+  route: "runs",
+  summary: "Active runs, then ended ones a page at a time, newest first.",
+  query: {
+    limit: queryWhole(clientLimits.runsListedMax).describe("Ended runs on this page at most; 50 by default."),
+    cursor: z.string().describe("Of the page before.").optional(),
+    phase: z.enum(listPhases).describe("`active` is every phase that is not final.").optional(),
+    calculation: z.string().optional(),
+  },
+  answer: runsPageSchema,
+  problems: { 400: ["bad-cursor"] },
+  handler: async ({ query }, client) => fresh(await runs(client, query)),
+});
 
 const changeSchema = z.strictObject({
-  cap: z.number().optional(),
+  cap: wholeNumber(limits.capMax).describe("Packs in flight at most.").optional(),
   want: z.enum(["run", "paused", "cancelled"]).optional(),
-  /** With `cancelled`: finish with the packs that are done. */
-  keep: z.boolean().optional(),
+  keep: z.boolean().describe("With `cancelled`: finish with the packs that are done.").optional(),
 });
 
 /** 202: the leader will execute the command; `GET runs/{id}` then shows its answer. */
-const commanded: (...given: Parameters<typeof command>) => ReturnType<ApiHandler> = async (...given) =>
-  fresh(await command(...given), 202);
+const commanded = { status: 202, answer: commandedSchema } as const;
 
-export const changeRun: ApiHandler = async (request, client) =>
-  commanded(client, routeParam(request, "id"), changeOf(await readBody(request, changeSchema)));
-
-const retrySchema = z.strictObject({
-  redo: z.enum(redos).optional(),
-  /** The generation that the retry begins: 2 for the first one. */
-  generation: z.int().min(2).optional(),
+export const changeRun = defineRoute({
+  method: "PATCH",
+  route: "runs/{id}",
+  summary: "Pauses, resumes or cancels a run, or sets its cap. Its status shows when a leader has done it.",
+  body: changeSchema,
+  ...commanded,
+  problems: { ...noRun, 409: ["too-late", "not-accepted", "not-allowed", "being-deleted"] },
+  handler: async (request, client) =>
+    fresh(await command(client, routeParam(request, "id"), changeOf(request.body)), 202),
 });
 
-/**
- * Computes what an ended run lacks and folds it into a result of the next generation. 409 `other-code` if this instance's
- * code differs from the run's, unless the body decides: `{"redo": "recompute"}` or `"mix"`. `"changed-inputs"` reads the inputs anew.
- */
-export const retryRun: ApiHandler = async (request, client) => {
-  const asked = await readBody(request, retrySchema);
-  return commanded(client, routeParam(request, "id"), { kind: "retry", ...asked });
-};
+const retrySchema = z.strictObject({
+  redo: z
+    .enum(redos)
+    .describe(
+      "If the code has changed: `recompute` all packs, or `mix`. `changed-inputs` reads the inputs anew.",
+    )
+    .optional(),
+  generation: z
+    .int()
+    .min(2)
+    .describe(
+      "The generation that the retry begins, 2 for the first one. With it a repeated request begins it once.",
+    )
+    .optional(),
+});
 
-/** The run is deleted when `GET runs/{id}` answers 404. */
-export const deleteRun: ApiHandler = async (request, client) =>
-  commanded(client, routeParam(request, "id"), { kind: "delete" });
+export const retryRun = defineRoute({
+  method: "POST",
+  route: "runs/{id}/retry",
+  summary: "Computes what an ended run lacks and folds it into a result of the next generation.",
+  body: retrySchema,
+  ...commanded,
+  problems: {
+    ...noRun,
+    409: [
+      ...["not-accepted", "being-deleted", "nothing-to-retry", "still-working"],
+      ...["wrong-generation", "other-code", "unknown-code"],
+    ],
+  },
+  handler: async (request, client) =>
+    fresh(await command(client, routeParam(request, "id"), { kind: "retry", ...request.body }), 202),
+});
+
+export const deleteRun = defineRoute({
+  method: "DELETE",
+  route: "runs/{id}",
+  summary: "Deletes the run. It is deleted when its status is not found any more.",
+  ...commanded,
+  problems: { ...noRun, 409: ["being-deleted"] },
+  handler: async (request, client) =>
+    fresh(await command(client, routeParam(request, "id"), { kind: "delete" }), 202),
+});
 
 const kindOf = { run: "resume", paused: "pause" } as const;
 
@@ -68,7 +134,7 @@ function changeOf({ cap, want, keep }: z.infer<typeof changeSchema>): Change {
 }
 
 /** The id in the body or the header, which is quoted in the draft standard and bare in most clients. */
-function idOf(request: ApiRequest, id: string | undefined): string | undefined {
+function idOf(request: Pick<ApiRequest, "headers">, id: string | undefined): string | undefined {
   const key = request.headers
     .get("idempotency-key")
     ?.trim()

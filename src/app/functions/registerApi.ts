@@ -1,7 +1,7 @@
 import { app } from "@azure/functions";
 import type { ApiHost } from "../api/answer.ts";
 import { apiFunctions } from "../api/apiFunctions.ts";
-import type { InstanceFacts } from "../api/inspect.ts";
+import type { InstanceFacts } from "../api/route.ts";
 import { withLogOf } from "./logTo.ts";
 
 /** Registers the functions of the API. Nothing is asked of settings or storage before the first request. */

@@ -34,7 +34,8 @@ export interface LeaderRecord {
  * How the holder acquired the lease: nobody held it, or after an expiry or a break, or `handed-over`: released just now
  * by a leader that had led to the planned end of its term.
  */
-export type CameBy = "free" | "handed-over" | "expired" | "broken";
+export const cameBySchema = z.enum(["free", "handed-over", "expired", "broken"]);
+export type CameBy = z.infer<typeof cameBySchema>;
 
 /** Why a term, or a lease held without a term, came to its end. */
 export type EndCause =
@@ -75,7 +76,6 @@ export const lastTermsMax = 16;
 const metadataBytesMax = 8 * 1024 - 512; // The rest is left for the service's own counting.
 
 const texts = z.record(z.string(), z.string());
-const cameBy = z.enum(["free", "handed-over", "expired", "broken"]);
 const ending = z.enum(["done", "failed", "budget", "stopping", "stalled", "stop-work", "lost"]);
 const term = { term: z.int().positive(), termid: z.string().min(1).max(64), holder: z.string() };
 
@@ -87,14 +87,14 @@ const recordSchema = z.object({
   beat: z.string().min(1).max(64),
   breakAfterMs: z.int().nonnegative(),
   leaseLeftMs: z.int().nonnegative().optional(),
-  cameBy,
+  cameBy: cameBySchema,
   // A cause that this version does not know is none to rely on.
   ending: ending.optional().catch("failed"),
   notes: texts,
   // Only shown, so an election must not fail because of it.
   about: texts.optional().catch(undefined),
   lastTerms: z
-    .array(z.object({ ...term, sinceMs: z.int(), cameBy, untilMs: z.int().optional() }))
+    .array(z.object({ ...term, sinceMs: z.int(), cameBy: cameBySchema, untilMs: z.int().optional() }))
     .max(lastTermsMax),
 });
 

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import type { AnyCalculation, Calculations } from "../calculation/contract.ts";
 import { paramsSchema } from "../calculation/params.ts";
+import { list, text } from "./viewSchemas.ts";
 
 /** The description of a calculation for people and programs. */
 export type DescribedCalculation = z.infer<typeof calculationSchema>;
 
-const text = z.string();
 const paramSchema = z.object({
   name: text,
   type: text,
@@ -13,17 +13,19 @@ const paramSchema = z.object({
   description: text,
   values: z.array(z.unknown()).readonly().optional(),
 });
-export const calculationSchema = z.object({
-  name: text,
-  summary: text,
-  params: z.array(paramSchema).readonly(),
-  /** JSON Schema of the parameters as they are given: defaults need not be. Instances of an older version lack it. */
-  schema: z.record(text, z.unknown()).default({}),
-  /** Identity of its code in this process, see `identity.ts`. */
-  code: text,
-  /** Present if its file has changed since this process loaded it. */
-  changed: z.literal(true).optional(),
-});
+const calculationSchema = z
+  .object({
+    name: text,
+    summary: text,
+    params: z.array(paramSchema).readonly(),
+    schema: z
+      .record(text, z.unknown())
+      .describe("JSON Schema of the parameters as they are given: defaults need not be."),
+    code: text.describe("Identity of its code in the process that answers."),
+    changed: z.literal(true).describe("Its file has changed since that process loaded it.").exactOptional(),
+  })
+  .meta({ id: "Calculation" });
+export const calculationsSchema = z.object({ calculations: list(calculationSchema) });
 
 export const describeCalculation = (
   calculations: Calculations,

@@ -1,5 +1,7 @@
+import * as z from "zod";
 import { joined, rangeText } from "../model/packs.ts";
-import type { Failure } from "../model/run.ts";
+import { type Failure, rangeSchema } from "../model/run.ts";
+import { count, list, text } from "./viewSchemas.ts";
 
 /** A failure record and the work that it is of; `pack` if that is a pack. */
 interface Failed extends Pick<Failure, "code" | "message" | "chunks" | "attempts"> {
@@ -7,8 +9,23 @@ interface Failed extends Pick<Failure, "code" | "message" | "chunks" | "attempts
   readonly pack?: number;
 }
 
-/** Failures with the same error but for the numbers in it. */
-export type FailureGroup = ReturnType<typeof groupOf>;
+export const groupSchema = z
+  .object({
+    code: text,
+    message: text.describe(
+      "The error with `N` for each number and `ID` for each random id, but in a place in code and in the one file that all name; a long one is cut.",
+    ),
+    sample: text.describe("The first of these errors as it was."),
+    packs: list(count).describe("Ascending."),
+    chunks: list(rangeSchema).describe(
+      "The chunks that failed where that is known, and else those of these packs; neighbors joined.",
+    ),
+    tasks: list(text).describe("Failed work that is no pack: `plan`, `node/1/00003` or `finish`."),
+    attempts: count,
+  })
+  .meta({ id: "FailureGroup" })
+  .describe("Failures with the same error but for the numbers in it.");
+export type FailureGroup = z.infer<typeof groupSchema>;
 
 const messageCharactersMax = 300;
 
@@ -27,7 +44,7 @@ export function groupFailures(failures: readonly Failed[]): readonly FailureGrou
 
 const sizeOf = ({ packs, tasks }: FailureGroup): number => packs.length + tasks.length;
 
-function groupOf(failures: readonly Failed[]) {
+function groupOf(failures: readonly Failed[]): FailureGroup {
   const { code = "", message = "" } = failures[0] ?? {};
   const isOfOneFile = new Set(failures.map((one) => normalized(one.message))).size === 1;
   const packs = [...new Set(failures.flatMap(({ pack }) => pack ?? []))].sort((a, b) => a - b);
@@ -37,18 +54,10 @@ function groupOf(failures: readonly Failed[]) {
   );
   return {
     code,
-    /**
-     * The error with `N` for each number and `ID` for each random id, but in a place in code and in the one file that all name;
-     * a long one is cut.
-     */
     message: normalized(message, isOfOneFile),
-    /** The first of these errors as it was. */
     sample: message,
-    /** Ascending. */
-    packs: packs as readonly number[],
-    /** The chunks that failed where that is known, and else those of these packs; neighbors joined. */
+    packs,
     chunks: joined([...chunks.values()].sort((a, b) => a.from - b.from)),
-    /** Failed work that is no pack: `plan`, `node/1/00003` or `finish`. */
     tasks: [...new Set(failures.flatMap(({ work, pack }) => (pack === undefined ? [work] : [])))],
     attempts: failures.reduce((sum, { attempts }) => sum + attempts, 0),
   };

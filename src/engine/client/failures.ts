@@ -1,4 +1,5 @@
 import pMap from "p-map";
+import * as z from "zod";
 import { decodeJson, unlessUnreadable } from "../model/decode.ts";
 import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
 import { countOf } from "../model/figures.ts";
@@ -9,36 +10,40 @@ import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits } from "./client.ts";
 import { blobPages } from "./containersAndQueues.ts";
 import { failedAttempts, type TriedNote } from "./failedAttempts.ts";
-import { type FailureGroup, groupFailures } from "./failureGroups.ts";
+import { groupFailures, groupSchema } from "./failureGroups.ts";
 import { rangeInputs } from "./planInputs.ts";
 import { readPlan, readState, requireSpec } from "./runDocuments.ts";
+import { count, generation, list, runKey, text } from "./viewSchemas.ts";
 
-/**
- * How one send of one piece of work ended without output, or one chunk of it; or the latest failed attempt of work that is
- * still tried. `chunks` are those that failed, where that is known, and else the whole pack.
- */
-export interface FailureView extends Omit<Failure, "v"> {
-  /** `00003/00000042`, `node/1/00003`, `plan` or `finish`. */
-  readonly work: string;
-  /** The number of the pack, if the work is a pack. */
-  readonly pack?: number;
-  readonly generation: number;
-  readonly send: number;
-  /** The inputs of its chunks, in order: only on request, for a listed plan and a small pack. */
-  readonly inputs?: readonly unknown[];
-}
+const failureViewSchema = z
+  .object({
+    work: text.describe("`00003/00000042`, `node/1/00003`, `plan` or `finish`."),
+    pack: count.describe("The number of the pack, if the work is a pack.").exactOptional(),
+    generation,
+    send: z.int().positive(),
+    ...failureSchema.omit({ v: true }).shape,
+    inputs: list(z.unknown())
+      .describe("The inputs of its chunks, in order: only on request, for a listed plan and a small pack.")
+      .exactOptional(),
+  })
+  .meta({ id: "Failure" })
+  .describe(
+    "How one send of one piece of work ended without output, or one chunk of it; or the latest failed attempt of work that is still tried. `chunks` are those that failed, where that is known, and else the whole pack.",
+  );
+export type FailureView = z.infer<typeof failureViewSchema>;
 
-export interface Failures {
-  readonly run: string;
-  readonly uid: string;
-  readonly failures: readonly FailureView[];
-  /** The same by their errors, the most frequent first; of those listed only. */
-  readonly groups: readonly FailureGroup[];
-  /** Failed attempts at work that is still tried. */
-  readonly trying: readonly FailureView[];
-  /** Whether there are more failures than requested. */
-  readonly more: boolean;
-}
+export const failuresSchema = z
+  .object({
+    ...runKey,
+    failures: list(failureViewSchema),
+    groups: list(groupSchema).describe(
+      "The same by their errors, the most frequent first; of those listed only.",
+    ),
+    trying: list(failureViewSchema).describe("Failed attempts at work that is still tried."),
+    more: z.boolean().describe("Whether there are more failures than requested."),
+  })
+  .meta({ id: "Failures" });
+export type Failures = z.infer<typeof failuresSchema>;
 
 /**
  * The failures of a run in order of their work, at most `max`, and the failed attempts at work that is still

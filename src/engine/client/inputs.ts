@@ -1,21 +1,25 @@
 import { hash } from "node:crypto";
+import * as z from "zod";
 import { InputError } from "../model/errors.ts";
 import { checkInputName } from "../model/names.ts";
 import { type Client, iso } from "./client.ts";
 import { blobPages, ensuringContainers } from "./containersAndQueues.ts";
 import { invalid } from "./runRequest.ts";
+import { count, list, text, time } from "./viewSchemas.ts";
 
-/** Files that were uploaded, at one path: a file, or a folder with all that is in it. */
-export interface Inputs {
-  /** `container/path`, as calculations take it. */
-  readonly source: string;
-  readonly files: number;
-  readonly bytes: number;
-  /** Of the newest file. */
-  readonly modifiedAt: string;
-  /** Of a single file, where an upload left it. */
-  readonly sha256?: string;
-}
+const inputsSchema = z
+  .object({
+    source: text.describe("`container/path`, as calculations take it."),
+    files: count,
+    bytes: count,
+    modifiedAt: time.describe("Of the newest file."),
+    sha256: text.describe("Of a single file, where an upload left it.").exactOptional(),
+  })
+  .meta({ id: "Inputs" })
+  .describe("Files that were uploaded, at one path: a file, or a folder with all that is in it.");
+export const uploadsSchema = z.object({ uploads: list(inputsSchema) });
+export type Inputs = z.infer<typeof inputsSchema>;
+export const uploadedSchema = inputsSchema.pick({ source: true, bytes: true }).extend({ sha256: text });
 
 /** Names that are deleted in one call. */
 const deletedAtOnce = 1_000;
@@ -77,7 +81,7 @@ export async function uploadBytes(
   path: string,
   body: Uint8Array,
   { replace }: { readonly replace: boolean },
-) {
+): Promise<z.infer<typeof uploadedSchema>> {
   checkInputName(path);
   const { storage, names } = client;
   const sha256 = hash("sha256", body);

@@ -1,41 +1,71 @@
+import * as z from "zod";
 import { currentLeader, isHeld, pollOf } from "../../election/record/leaderView.ts";
-import type { LeaderRecord } from "../../election/record/record.ts";
+import { cameBySchema, type LeaderRecord } from "../../election/record/record.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { electionBlob, leaderBlob } from "../model/names.ts";
 import { type Client, defined, iso } from "./client.ts";
 import { emptyIfMissing } from "./containersAndQueues.ts";
+import { list, text, time } from "./viewSchemas.ts";
 
-export type LeaderView = Awaited<ReturnType<typeof leader>>;
+const pastTerm = z.object({
+  term: z.int(),
+  holder: text,
+  since: time,
+  cameBy: cameBySchema,
+  until: time.exactOptional(),
+});
+
+export const leaderSchema = z
+  .discriminatedUnion("kind", [
+    z.object({ kind: z.literal("never") }),
+    z.object({ kind: z.literal("unreadable"), reason: text }),
+    z.object({
+      kind: z.enum(["leading", "nobody"]),
+      term: z.int().describe("Of the leader, or of the last one."),
+      holder: text,
+      since: time,
+      lease: z.enum(["available", "leased", "expired", "breaking", "broken"]),
+      beatAgeS: z.number().describe("Seconds since the leader last wrote its record, by storage's clock."),
+      cameBy: cameBySchema.describe("How the holder came to lead."),
+      notes: z.record(text, text).describe("What the leader says it is doing."),
+      terms: list(pastTerm).describe("The last sixteen terms or fewer, oldest first."),
+      region: text.exactOptional(),
+      leaseLeftS: z
+        .number()
+        .describe("Least remaining time of the lease, as of the last beat. Only if the leader says so.")
+        .exactOptional(),
+    }),
+  ])
+  .meta({ id: "Leader" });
+export type LeaderView = z.infer<typeof leaderSchema>;
 
 /**
  * One HEAD of the leader blob, or of that of another election. Throws `StorageError` if storage does not answer and
  * `InputError` for an invalid name.
  */
-export async function leader(client: Client, signal?: AbortSignal, name: string = leaderBlob) {
+export async function leader(
+  client: Client,
+  signal?: AbortSignal,
+  name: string = leaderBlob,
+): Promise<LeaderView> {
   const lease = client.storage.lease(client.names.coordination, electionBlob(name));
   const seen = await emptyIfMissing(currentLeader(lease, defined({ signal })), { kind: "none" });
-  if (seen.kind === "none") return { kind: "never" as const };
+  if (seen.kind === "none") return { kind: "never" };
   if (seen.kind === "unreadable") return seen;
   const { record, atMs, ageMs, leaseLeftMs } = seen;
   const { term, holder, region, sinceMs, cameBy } = record;
   return {
-    kind: seen.leading ? ("leading" as const) : ("nobody" as const),
-    /** Term of the leader, or of the last one. */
+    kind: seen.leading ? "leading" : "nobody",
     term,
     holder,
     since: iso(sinceMs),
     lease: seen.leaseState,
-    /** Seconds since the leader last wrote its record, by storage's clock. */
     beatAgeS: ageMs / 1_000,
-    /** How the holder came to lead. */
     cameBy,
-    /** What the leader says it is doing. */
     notes: record.notes,
-    /** The last sixteen terms or fewer, oldest first. */
     terms: termsOf(record, seen.leading ? undefined : atMs - ageMs),
     ...defined({
       region,
-      /** Least remaining time of the lease, as of the last beat. Only if the leader says so. */
       leaseLeftS: leaseLeftMs === undefined ? undefined : leaseLeftMs / 1000,
     }),
   };

@@ -1,33 +1,36 @@
 import pMap from "p-map";
+import * as z from "zod";
 import { chunksOfPack, packsOf, shardOf } from "../model/packs.ts";
-import { decodePrinted, type PrintedLine } from "../model/printed.ts";
+import { decodePrinted, printedLineSchema } from "../model/printed.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits, iso } from "./client.ts";
 import { blobPages } from "./containersAndQueues.ts";
 import { type RunKey, readState, requireSpec } from "./runDocuments.ts";
 import { invalid } from "./runRequest.ts";
+import { count, generation, list, runKey, text, time } from "./viewSchemas.ts";
 
-/** A line that user code printed. */
-export interface LogLine extends Omit<PrintedLine, "atMs"> {
-  /** By the clock of the instance. */
-  readonly at: string;
-  /** `00003/00000042` for a pack, `node/1/00003`, `plan` or `finish`. */
-  readonly work: string;
-  readonly generation: number;
-  /** `{send}-{delivery}-{random}`. */
-  readonly attempt: string;
-  readonly instance: string;
-}
+const lineSchema = z
+  .object({
+    at: time.describe("By the clock of the instance."),
+    ...printedLineSchema.omit({ atMs: true }).shape,
+    work: text.describe("`00003/00000042` for a pack, `node/1/00003`, `plan` or `finish`."),
+    generation,
+    attempt: text.describe("`{send}-{delivery}-{random}`."),
+    instance: text,
+  })
+  .meta({ id: "LogLine" })
+  .describe("A line that user code printed.");
+export type LogLine = z.infer<typeof lineSchema>;
 
-export interface Logs {
-  readonly run: string;
-  readonly uid: string;
-  /** In the order of their times. */
-  readonly lines: readonly LogLine[];
-  /** Lines that were not kept, or are not among these. */
-  readonly more: number;
-}
+export const logsSchema = z
+  .object({
+    ...runKey,
+    lines: list(lineSchema).describe("In the order of their times."),
+    more: count.describe("Lines that were not kept, or are not among these."),
+  })
+  .meta({ id: "Logs" });
+export type Logs = z.infer<typeof logsSchema>;
 
 export interface LogsQuery {
   /** Only what was printed while this chunk was computed, or beside chunks in its pack. */

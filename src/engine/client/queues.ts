@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { unlessUnreadable } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
@@ -6,17 +7,43 @@ import { queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { checkWhole } from "./runRequest.ts";
+import { count, list, seconds, text, time } from "./viewSchemas.ts";
 
-/** A queue of the namespace, by its real name. */
-export interface QueueView {
-  readonly queue: string;
-  /** `missing`: no instance or submit has created it yet. */
-  readonly state: "there" | "missing";
-  /** Including hidden messages. */
-  readonly approximateCount?: number;
-  /** Age of the first visible message, which is nearly always the oldest; absent if all are hidden. */
-  readonly oldestS?: number;
-}
+const queueSchema = z
+  .object({
+    queue: text.describe("Its real name."),
+    state: z.enum(["there", "missing"]).describe("`missing`: no instance or submit has created it yet."),
+    approximateCount: count.describe("Including hidden messages.").exactOptional(),
+    oldestS: seconds
+      .describe(
+        "Age of the first visible message, which is nearly always the oldest; absent if all are hidden.",
+      )
+      .exactOptional(),
+  })
+  .meta({ id: "Queue" });
+export const queuesSchema = z.object({ queues: list(queueSchema) }).meta({ id: "Queues" });
+export type QueueView = z.infer<typeof queueSchema>;
+
+const messageSchema = z
+  .object({
+    id: text,
+    insertedAt: time,
+    dequeueCount: count,
+    kind: text
+      .describe("`compute`, `wake` and so on; absent if this version does not understand the message.")
+      .exactOptional(),
+    decoded: z
+      .looseObject({ kind: text, run: text, uid: text })
+      .describe("The message as a worker reads it; absent with `cut`, and for wakes.")
+      .exactOptional(),
+    text,
+    cut: z.literal(true).describe("The text goes on.").exactOptional(),
+  })
+  .meta({ id: "QueueMessage" });
+/** Queues hold whatever somebody put there. */
+export const peekedSchema = z
+  .object({ queue: text, messages: list(messageSchema) })
+  .meta({ id: "QueueMessages" });
 
 export const queues = (client: Client): Promise<readonly QueueView[]> =>
   Promise.all(queuesOf(client.names).map((queue) => viewQueue(client, queue)));
@@ -34,7 +61,11 @@ async function viewQueue({ storage }: Client, queue: string): Promise<QueueView>
  * Up to `max` messages, 1 to 32, without dequeuing them. `name` is the real name or the part after the namespace. Throws
  * `InputError` for a queue that is not of this namespace.
  */
-export async function peekQueue({ storage, names }: Client, name: string, max = 1) {
+export async function peekQueue(
+  { storage, names }: Client,
+  name: string,
+  max = 1,
+): Promise<z.infer<typeof peekedSchema>> {
   checkWhole("n", max, limits.peekMax, "bad-count");
   const all = queuesOf(names);
   const prefix = names.packs.slice(0, -"packs".length);
@@ -47,8 +78,12 @@ export async function peekQueue({ storage, names }: Client, name: string, max = 
   throw new InputError("unknown", "unknown-queue", `queue: ${rule}`, { field: "queue" });
 }
 
-/** Queues hold whatever somebody put there. */
-async function viewMessage({ id, insertedMs, dequeueCount, text }: QueueMessage) {
+async function viewMessage({
+  id,
+  insertedMs,
+  dequeueCount,
+  text,
+}: QueueMessage): Promise<z.infer<typeof messageSchema>> {
   const view = { id, insertedAt: new Date(insertedMs).toISOString(), dequeueCount };
   const wakes = isWake(text);
   const decoded = wakes ? undefined : await unlessUnreadable(() => decodeMessage(text));
@@ -57,14 +92,8 @@ async function viewMessage({ id, insertedMs, dequeueCount, text }: QueueMessage)
   const shown = cut ? text.slice(0, clientLimits.messageCharactersMax).toWellFormed() : text;
   return {
     ...view,
-    ...defined({
-      /** `compute`, `wake` and so on; absent if this version does not understand the message. */
-      kind,
-      /** The message as a worker reads it; absent with `cut`, and for wakes. */
-      decoded: cut ? undefined : decoded,
-    }),
+    ...defined({ kind, decoded: cut ? undefined : decoded }),
     text: shown,
-    /** The text goes on. */
-    ...(cut ? { cut: true as const } : {}),
+    ...(cut ? { cut: true } : {}),
   };
 }

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
+import type * as z from "zod";
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, InputError, NotReadyError } from "../model/errors.ts";
 import { fileListSchema, type SavedFile, savedFileSchema } from "../model/fileList.ts";
 import { fileListType } from "../model/json.ts";
 import type { Manifest } from "../model/run.ts";
 import { resultBlobs } from "../model/runBlobs.ts";
-import { isFinal, type State } from "../model/state.ts";
+import { isFinal, type State, stateSchema } from "../model/state.ts";
 import type { Client } from "./client.ts";
 import {
   newestManifest,
@@ -40,10 +41,15 @@ export async function* checkedStream(
   );
 }
 
+export const newestSchema = stateSchema
+  .pick({ generation: true, phase: true })
+  .describe(
+    "The run's newest generation and how it ended, if it has no result and an older one is given in its place.",
+  );
+
 export interface FoundResult {
   readonly manifest: Manifest;
-  /** The run's newest generation and how it ended, if it has no result and an older one is given in its place. */
-  readonly newest?: Pick<State, "generation" | "phase">;
+  readonly newest?: z.infer<typeof newestSchema>;
 }
 
 /** Some of the bytes; without `offset` all of them. */

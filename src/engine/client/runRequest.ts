@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Calculations } from "../calculation/contract.ts";
-import { canonicalJson } from "../model/decode.ts";
+import { canonicalJson, idSchema } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
 import { isRecord, kebab } from "../model/json.ts";
 import { limits } from "../model/limits.ts";
@@ -10,31 +10,53 @@ import { requestHashOf } from "../model/storedSpec.ts";
 import type { Random } from "../storage/ports.ts";
 import { clientLimits } from "./client.ts";
 
-/** A request of a person or program, before any check of its values. */
-export const requestSchema = z.strictObject({
-  calculation: z.string(),
-  // A record would drop the key `__proto__`, which the check of the parameters refuses.
-  params: z.custom<Readonly<Record<string, unknown>>>(isRecord, "must be an object").optional(),
-  /** Makes the submit idempotent; drawn by default. */
-  id: z.string().optional(),
-  /** Chunks per pack; chosen by the planning worker by default. */
-  packSize: z.number().optional(),
-  /** Packs in flight at most. */
-  cap: z.number().optional(),
-  /** `{"chunks": n}` or `{"percent": p}` that may be missing; none by default. */
-  tolerate: z.unknown().optional(),
-  /** Time limit of one attempt, unless the limit of the app is lower. */
-  packLimitMs: z.number().optional(),
-  /** Attempts at work that throws. */
-  attempts: z.number().optional(),
-  /** `{"ms": n}` after a leader first sees the run or its retry: it then fails, or with `"keep": true` finishes with what is done. */
-  deadline: z.unknown().optional(),
-  /**
-   * The id of an ended run, or true for the newest one of the same request: partials of it are reused where code, parameters and
-   * inputs are the same. This run keeps its own for the runs after it.
-   */
-  reuse: z.union([z.literal(true), z.string()]).optional(),
+/** What `checkRequest` compares with its limits, and refuses with a code and a rule of its own. */
+const checkedLater = <T extends z.ZodType>(as: T) => z.custom<z.input<T>>(() => true).meta({ as });
+export const wholeNumber = (max: number) => z.number().meta({ as: z.int().min(1).max(max) });
+
+const deadlineSchema = z.strictObject({
+  ms: z.int().min(1).max(clientLimits.deadlineMsMax),
+  keep: z.boolean().default(false),
 });
+
+/** A request of a person or program, before any check of its values. */
+export const requestSchema = z
+  .strictObject({
+    calculation: z.string(),
+    // A record would drop the key `__proto__`, which the check of the parameters refuses.
+    params: z
+      .custom<Readonly<Record<string, unknown>>>(isRecord, "must be an object")
+      .meta({ as: z.record(z.string(), z.unknown()) })
+      .optional(),
+    id: z
+      .string()
+      .meta({ as: idSchema })
+      .describe("Makes the submit idempotent; drawn by default.")
+      .optional(),
+    packSize: wholeNumber(clientLimits.packSizeMax)
+      .describe("Chunks per pack; chosen by the planning worker by default.")
+      .optional(),
+    cap: wholeNumber(limits.capMax).describe("Packs in flight at most.").optional(),
+    tolerate: checkedLater(toleranceSchema)
+      .describe("Chunks that may be missing; none by default.")
+      .optional(),
+    packLimitMs: wholeNumber(clientLimits.packLimitMsMax)
+      .describe("Time limit of one attempt, unless the limit of the app is lower.")
+      .optional(),
+    attempts: wholeNumber(limits.attemptsMax).describe("Attempts at work that throws.").optional(),
+    deadline: checkedLater(deadlineSchema)
+      .describe(
+        "So many `ms` after a leader first sees the run or its retry it fails, or with `keep` finishes with what is done.",
+      )
+      .optional(),
+    reuse: z
+      .union([z.literal(true), z.string()])
+      .describe(
+        "The id of an ended run, or true for the newest one of the same request: partials of it are reused where code, parameters and inputs are the same. This run keeps its own for the runs after it.",
+      )
+      .optional(),
+  })
+  .meta({ id: "RunRequest" });
 export type RunRequest = z.infer<typeof requestSchema>;
 
 export type CheckedRequest = ReturnType<typeof checkRequest>;
@@ -107,11 +129,6 @@ function checkTolerance(tolerate: unknown): Tolerance | undefined {
   if (checked.success && Object.keys(tolerate as object).length === 1) return checked.data;
   throw invalid("tolerate", `give {"chunks": n} with n from 0, or {"percent": p} with p from 0 to 100`);
 }
-
-const deadlineSchema = z.strictObject({
-  ms: z.int().min(1).max(clientLimits.deadlineMsMax),
-  keep: z.boolean().default(false),
-});
 
 function checkDeadline(deadline: unknown): Spec["deadline"] {
   if (deadline === undefined) return undefined;

@@ -1,98 +1,101 @@
-import { type CallCounts, dollarsOf, noCalls } from "../model/calls.ts";
-import type { Refused } from "../model/identity.ts";
-import type { Marker, Want } from "../model/marker.ts";
-import { givenUpOf, type Stop, stopOf } from "../model/outcomes.ts";
+import * as z from "zod";
+import { dollarsOf, noCalls } from "../model/calls.ts";
+import { type Marker, type Want, wantSchema } from "../model/marker.ts";
+import { givenUpOf, stopOf, stopSchema } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
 import { packsReused } from "../model/reuse.ts";
-import type { Manifest, Spec } from "../model/run.ts";
-import { deadlineMs, isFinal, type Phase, type State } from "../model/state.ts";
+import { type Manifest, manifestSchema, type Spec } from "../model/run.ts";
+import { deadlineMs, isFinal, phases, type State, stateSchema } from "../model/state.ts";
 import { defined, iso } from "./client.ts";
-import { type RemainingTime, remainingTime } from "./estimate/remainingTime.ts";
+import { counts, countsSchema, splitLost } from "./counts.ts";
+import { remainingTime, remainingTimeSchema } from "./estimate/remainingTime.ts";
 import { asksAnew, asksRetry } from "./retried.ts";
 import type { Read } from "./runDocuments.ts";
+import { calls, count, errorSchema, generation, list, runKey, seconds, text, time } from "./viewSchemas.ts";
 
-/** `waiting`: accepted, but no leader has seen it yet. */
-type RunPhase = "waiting" | Phase;
-/** The word for people. `not-accepted`: its submit did not complete; submitting it again with the same id completes it. */
-export type RunWord = RunPhase | "complete-with-gaps" | "cancelling" | "deleting" | "not-accepted";
+const stated = z.enum(["waiting", ...phases]);
+type RunPhase = z.infer<typeof stated>;
+const wordSchema = z
+  .enum(["waiting", ...phases, "complete-with-gaps", "cancelling", "deleting", "not-accepted"])
+  .describe(
+    "The phase for people. `not-accepted`: its submit did not complete; submitting it again with the same id completes it.",
+  );
+export type RunWord = z.infer<typeof wordSchema>;
 
-/** `pending`: no leader has seen the command yet. */
-export type CommandAnswer = "pending" | "done" | "too-late" | "refused";
+const commandAnswer = z
+  .enum(["pending", "done", "too-late", "refused"])
+  .describe("`pending`: no leader has seen the command yet.");
+export type CommandAnswer = z.infer<typeof commandAnswer>;
 
-/** A run as people and programs see it. Times are those of the storage service. */
-export interface RunView {
-  readonly run: string;
-  readonly uid: string;
-  readonly calculation: string;
-  /** Identity of the code that computes or computed it, see `identity.ts`. */
-  readonly code?: string;
-  /** The run waits, because the instances have other code. */
-  readonly otherCode?: Refused;
-  readonly params: unknown;
-  readonly phase: RunPhase;
-  readonly word: RunWord;
-  /** False once the phase is final. */
-  readonly active: boolean;
-  readonly paused: boolean;
-  /** The run finishes with what is done: by a cancel that keeps it, or past its deadline. */
-  readonly keep: boolean;
-  readonly generation: number;
-  readonly cap: number | undefined;
-  /** Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `again` counts resends. */
-  readonly packs?: Counts & { readonly sent: number; readonly again: number };
-  readonly chunks?: Counts;
-  readonly stop?: Stop;
-  /** Packs whose partials were reused from earlier runs. */
-  readonly reused?: Manifest["reused"];
-  readonly rate?: { readonly packsPerS: number; readonly chunksPerS: number };
-  readonly submittedAt: string;
-  readonly finishedAt?: string;
-  /** After it the run fails, or with `keep` finishes with what is done. */
-  readonly deadline?: { readonly at: string; readonly keep: boolean };
-  /** The latest failed attempt at work that is still tried. */
-  readonly trying?: NonNullable<State["trying"]>;
-  /** Since the submit, or since the newest retry: the time that a run lay failed is none of its work. */
-  readonly elapsedS: number;
-  /** Until the last pack, or the last of the prefix in `stop`, has an outcome; absent without a basis for an estimate. */
-  readonly timeLeft?: RemainingTime;
-  /** The leaders of this run, oldest first. */
-  readonly terms: readonly { readonly term: number; readonly holder: string; readonly since: string }[];
-  /** The last command, and the leader's answer. */
-  readonly command?: {
-    readonly number: number;
-    readonly want: Want | undefined;
-    readonly answer: CommandAnswer;
-  };
-  /** Up to the last write of the state, with the two calls of the Functions host for each message. */
-  readonly calls: CallCounts;
-  /** Cost of these calls at list prices, an estimate. */
-  readonly dollars: number;
-  readonly error?: { readonly code: string; readonly message: string };
-  readonly result?: Pick<
-    Manifest,
-    | "generation"
-    | "contentType"
-    | "bytes"
-    | "sha256"
-    | "folded"
-    | "complete"
-    | "missing"
-    | "stopped"
-    | "code"
-    | "mixed"
-    | "notes"
-  >;
-}
+// biome-ignore format: a list of names
+const resultSchema = manifestSchema.pick({
+  generation: true, contentType: true, bytes: true, sha256: true, folded: true, complete: true,
+  missing: true, stopped: true, code: true, mixed: true, notes: true,
+});
 
-interface Counts {
-  readonly total: number;
-  readonly done: number;
-  readonly failed: number;
-  /** Packs of which only some chunks failed, and the others are done; absent if there are none. */
-  readonly gapped?: number;
-  /** Of a run that ends early: neither done nor known to have failed when it did. Absent if there are none. */
-  readonly givenUp?: number;
-}
+/** A run as people and programs see it. */
+export const runViewSchema = z
+  .object({
+    ...runKey,
+    calculation: text,
+    code: text.describe("Identity of the code that computes or computed it.").exactOptional(),
+    otherCode: z
+      .object({ wanted: text, theirs: list(text) })
+      .describe("The run waits, because the instances have other code.")
+      .exactOptional(),
+    params: z.unknown(),
+    phase: stated.describe("`waiting`: accepted, but no leader has seen it yet."),
+    word: wordSchema,
+    active: z.boolean().describe("False once the phase is final."),
+    paused: z.boolean(),
+    keep: z
+      .boolean()
+      .describe("The run finishes with what is done: by a cancel that keeps it, or past its deadline."),
+    generation,
+    cap: z.int().positive().describe("Packs in flight at most.").optional(),
+    packs: z
+      .object({ ...counts, sent: count, again: count })
+      .describe(
+        "Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `again` counts resends.",
+      )
+      .exactOptional(),
+    chunks: countsSchema.exactOptional(),
+    stop: stopSchema.exactOptional(),
+    reused: manifestSchema.shape.reused
+      .unwrap()
+      .describe("Packs whose partials were reused from earlier runs.")
+      .exactOptional(),
+    rate: z.object({ packsPerS: z.number(), chunksPerS: z.number() }).exactOptional(),
+    submittedAt: time,
+    finishedAt: time.exactOptional(),
+    deadline: z
+      .object({ at: time, keep: z.boolean() })
+      .describe("After it the run fails, or with `keep` finishes with what is done.")
+      .exactOptional(),
+    trying: stateSchema.shape.trying
+      .unwrap()
+      .describe("The latest failed attempt at work that is still tried.")
+      .exactOptional(),
+    elapsedS: seconds.describe(
+      "Since the submit, or since the newest retry: the time that a run lay failed is none of its work.",
+    ),
+    timeLeft: remainingTimeSchema.exactOptional(),
+    terms: list(z.object({ term: z.int(), holder: text, since: time })).describe(
+      "The leaders of this run, oldest first.",
+    ),
+    command: z
+      .object({ number: count, want: wantSchema.optional(), answer: commandAnswer })
+      .describe("The last command, and the leader's answer.")
+      .exactOptional(),
+    calls: calls.describe(
+      "Up to the last write of the state, with the two calls of the Functions host for each message.",
+    ),
+    dollars: z.number().describe("Cost of these calls at list prices, an estimate."),
+    error: errorSchema.exactOptional(),
+    result: resultSchema.exactOptional(),
+  })
+  .meta({ id: "Run" });
+export type RunView = z.infer<typeof runViewSchema>;
 
 interface RunFacts {
   readonly spec: Read<Spec>;
@@ -114,7 +117,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
   const nowMs = Math.max(spec.dateMs, stateRead?.dateMs ?? 0, markerRead?.dateMs ?? 0);
   const finishedMs = active ? undefined : state?.finishedMs;
   const refused = active && phase !== "waiting" ? state?.otherCode : undefined;
-  const calls = state?.calls ?? noCalls;
+  const called = state?.calls ?? noCalls;
   const anew = asksAnew(state, marker);
   const keep = active && keepsOf(phase === "waiting" ? undefined : state, marker);
   return {
@@ -134,8 +137,8 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     submittedAt: iso(submittedMs),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - (retriedMs ?? submittedMs)) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
-    calls,
-    dollars: dollarsOf(calls),
+    calls: called,
+    dollars: dollarsOf(called),
     ...defined({
       // A planned run of an older version has no identity of its code.
       code: anew ? (marker?.code ?? code) : state?.layout === undefined ? (state?.code ?? code) : state.code,
@@ -218,17 +221,6 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
     }),
   };
 }
-
-/** What the counts of a state and of a summary hold as failed, without what was given up or has gaps. */
-export const splitLost = (
-  failed: number,
-  givenUp: number,
-  gapped = 0,
-): Pick<Counts, "failed" | "givenUp" | "gapped"> => ({
-  failed: Math.max(0, failed - givenUp - gapped),
-  ...(gapped === 0 ? {} : { gapped }),
-  ...(givenUp === 0 ? {} : { givenUp }),
-});
 
 function commandOf(state: State | undefined, marker: Marker | undefined): RunView["command"] {
   const number = marker?.command ?? state?.command ?? 0;

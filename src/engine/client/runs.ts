@@ -8,22 +8,44 @@ import { runIdPattern } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { blobPage, blobPages } from "./containersAndQueues.ts";
+import { countsSchema, splitLost } from "./counts.ts";
 import { type Read, readSpec, readState } from "./runDocuments.ts";
 import { checkWhole, invalid } from "./runRequest.ts";
-import { type RunView, splitLost, viewOf } from "./runView.ts";
+import { type RunView, runViewSchema, viewOf } from "./runView.ts";
+import { errorSchema, list, text, time } from "./viewSchemas.ts";
 
-/** A run whose documents this version cannot read; the other runs are listed all the same. */
-interface UnreadableRun {
-  readonly run: string;
-  readonly word: "unreadable" | "needs-newer-version";
-  readonly active: boolean;
-  readonly error: { readonly code: string; readonly message: string };
-}
+const unreadableSchema = z
+  .object({
+    run: text,
+    word: z.enum(["unreadable", "needs-newer-version"]),
+    active: z.boolean(),
+    error: errorSchema,
+  })
+  .meta({ id: "UnreadableRun" })
+  .describe("A run whose documents this version cannot read; the other runs are listed all the same.");
+type UnreadableRun = z.infer<typeof unreadableSchema>;
 
-/** What a list shows of an ended run. `params` are absent if they are long, `packs` if it was never planned. */
-type ClosedRunView = ReturnType<typeof viewOfClosed>;
+const endedSchema = z
+  .object({
+    ...runViewSchema.pick({ run: true, uid: true, generation: true, submittedAt: true, elapsedS: true })
+      .shape,
+    phase: z.enum(["complete", "failed", "cancelled"]),
+    word: z.enum(["complete", "complete-with-gaps", "failed", "cancelled"]),
+    active: z.literal(false),
+    calculation: text.describe("Empty if its request does not decode."),
+    params: z.unknown().describe("Absent if they are long.").optional(),
+    code: text.exactOptional(),
+    packs: countsSchema.describe("Absent if the run was never planned.").exactOptional(),
+    chunks: countsSchema.exactOptional(),
+    finishedAt: time,
+    dollars: z.number(),
+    error: errorSchema.exactOptional(),
+  })
+  .meta({ id: "EndedRun" })
+  .describe("What a list shows of an ended run.");
 
-export type ListedRun = RunView | ClosedRunView | UnreadableRun;
+const listedSchema = z.union([runViewSchema, endedSchema, unreadableSchema]);
+export type ListedRun = z.infer<typeof listedSchema>;
 
 /** `active`: every phase that is not final. */
 export const listPhases = ["active", "complete", "failed", "cancelled"] as const;
@@ -37,11 +59,15 @@ export interface RunsQuery {
   readonly calculation?: string | undefined;
 }
 
-export interface RunsPage {
-  readonly runs: readonly ListedRun[];
-  /** Absent on the last page. A page that a filter left short may still have one. */
-  readonly cursor?: string;
-}
+export const runsPageSchema = z
+  .object({
+    runs: list(listedSchema),
+    cursor: text
+      .describe("Absent on the last page. A page that a filter left short may still have one.")
+      .exactOptional(),
+  })
+  .meta({ id: "Runs" });
+export type RunsPage = z.infer<typeof runsPageSchema>;
 
 /**
  * The runs of the namespace: on the first page the active ones, then the ended ones, each the newest submit first. Costs
@@ -174,12 +200,15 @@ function listedClosed({ name, metadata }: ListedBlob): ListedRun | undefined {
   }
 }
 
-function viewOfClosed({ finishedMs, retriedMs, calls, ...closed }: ClosedRun, submittedMs: number) {
+function viewOfClosed(
+  { finishedMs, retriedMs, calls, ...closed }: ClosedRun,
+  submittedMs: number,
+): z.infer<typeof endedSchema> {
   const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
   return {
     ...defined({ ...closed, packs: countsOf(closed.packs), chunks: countsOf(closed.chunks) }),
-    word: gaps ? ("complete-with-gaps" as const) : closed.phase,
-    active: false as const,
+    word: gaps ? "complete-with-gaps" : closed.phase,
+    active: false,
     submittedAt: new Date(submittedMs).toISOString(),
     finishedAt: new Date(finishedMs).toISOString(),
     elapsedS: Math.max(0, finishedMs - (retriedMs ?? submittedMs)) / 1000,

@@ -22,23 +22,40 @@ import {
   newUid,
   type RunRequest,
 } from "./runRequest.ts";
+import { runKey, text } from "./viewSchemas.ts";
 
-export const submittedSchema = z.object({
-  run: z.string(),
-  uid: z.string(),
-  /** False if a run of this id and with the same request existed. */
-  created: z.boolean(),
-  /** Of a run that existed. One that failed or was cancelled is not begun again: that is a retry. */
-  phase: z.enum(["waiting", ...phases]).optional(),
-  /** False if the wake queue could not be reached: the run then starts with the next timer tick. */
-  woken: z.boolean(),
-  /** Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended. */
-  cap: z.number().optional(),
-  /** Time limit of one attempt: of the request, or of the app if that is less. Absent if either is not known. */
-  packLimitMs: z.number().optional(),
-  /** The run whose partials may be reused; absent where there was none. */
-  reuses: z.string().optional(),
-});
+export const submittedSchema = z
+  .object({
+    ...runKey,
+    created: z.boolean().describe("False if a run of this id and with the same request existed."),
+    phase: z
+      .enum(["waiting", ...phases])
+      .describe(
+        "Of a run that existed. One that failed or was cancelled is not begun again: that is a retry.",
+      )
+      .exactOptional(),
+    woken: z
+      .boolean()
+      .describe(
+        "False if the wake queue could not be reached: the run then starts with the next timer tick.",
+      ),
+    cap: z
+      .int()
+      .describe(
+        "Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended.",
+      )
+      .exactOptional(),
+    packLimitMs: z
+      .int()
+      .describe(
+        "Time limit of one attempt: of the request, or of the app if that is less. Absent if either is not known.",
+      )
+      .exactOptional(),
+    reuses: text
+      .describe("The run whose partials may be reused; absent where there was none.")
+      .exactOptional(),
+  })
+  .meta({ id: "Submitted" });
 export type Submitted = z.infer<typeof submittedSchema>;
 
 /**

@@ -6,8 +6,8 @@ import { CorruptDataError, NewerVersionError } from "./errors.ts";
  * The marker of an active run: what its user wants, in the metadata of an empty blob, so that one list call reads all
  * markers. Clients read, modify and write it with If-Match; each write raises `command`.
  */
-const wants = ["run", "paused", "cancelled", "delete"] as const;
-export type Want = (typeof wants)[number];
+export const wantSchema = z.enum(["run", "paused", "cancelled", "delete"]);
+export type Want = z.infer<typeof wantSchema>;
 
 const number = z.coerce.number().int().nonnegative();
 
@@ -16,7 +16,7 @@ const markerSchema = z.object({
   uid: idSchema,
   /** SHA-256 of the spec that was submitted: no other is led or computed. */
   spec: z.string().regex(sha256Pattern).optional(),
-  want: z.enum(wants),
+  want: wantSchema,
   generation: z.coerce.number().int().positive(),
   cap: z.coerce.number().int().positive(),
   /** Grows with each pause and resume. */

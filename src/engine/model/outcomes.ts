@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { decodeBitmap, hasBit } from "./bitmap.ts";
 import { chunksOfPack, type Layout, packsOf, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
 import { isFinal, type State } from "./state.ts";
@@ -69,18 +70,18 @@ export function givenUpOf(state: State): {
   return found;
 }
 
+const count = z.int().nonnegative();
+
 /** Where the calculation of a run may end it early (rule 33). */
-export interface Stop {
-  /** The chunks of the plan. */
-  readonly of: number;
-  /** The prefix that it is asked about next; packs with gaps count as done. */
-  readonly next?: {
-    readonly chunks: number;
-    readonly packs: { readonly total: number; readonly done: number; readonly failed: number };
-  };
-  /** It stopped after so many chunks. */
-  readonly after?: number;
-}
+export const stopSchema = z.object({
+  of: count.describe("The chunks of the plan."),
+  next: z
+    .object({ chunks: count, packs: z.object({ total: count, done: count, failed: count }) })
+    .describe("The prefix that it is asked about next; packs with gaps count as done.")
+    .exactOptional(),
+  after: count.describe("It stopped after so many chunks.").exactOptional(),
+});
+export type Stop = z.infer<typeof stopSchema>;
 
 /** Undefined where nothing is asked, or nothing any more. */
 export function stopOf(state: State): Stop | undefined {

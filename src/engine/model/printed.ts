@@ -5,7 +5,7 @@ import { wireVersion } from "./decode.ts";
  * What user code printed in one attempt: `printed/{work}/{tag}`, a line of JSON for each line. Metadata say who it was, and
  * how many lines more there were.
  */
-const printedLineSchema = z.object({
+export const printedLineSchema = z.object({
   /** Wall clock of the thread. */
   atMs: z.number().nonnegative(),
   level: z.enum(["debug", "info", "warn", "error"]),

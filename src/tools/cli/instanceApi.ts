@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { ApiPorts } from "../../app/api/apiRequest.ts";
 import { checkNesting } from "../../engine/calculation/params.ts";
 import { clientLimits } from "../../engine/client/client.ts";
-import { calculationSchema } from "../../engine/client/describeCalculations.ts";
+import { calculationsSchema } from "../../engine/client/describeCalculations.ts";
 import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
@@ -39,7 +39,7 @@ export async function findInstanceApi(
   return {
     watch: local.watch,
     threads: local.instances.length * threadsPerInstance(availableParallelism(), local.instances.length),
-    calculations: async () => listSchema.parse(await ask(local, "GET", "calculations")).calculations,
+    calculations: async () => calculationsSchema.parse(await ask(local, "GET", "calculations")).calculations,
     submit: async (request) => {
       checkNesting({ name: request.calculation }, request.params);
       return submittedSchema.parse(await ask(local, "POST", "runs", { body: request }));
@@ -53,7 +53,6 @@ export async function findInstanceApi(
 }
 
 const text = z.string();
-const listSchema = z.object({ calculations: z.array(calculationSchema) });
 /** Passed on as it is; an instance of another version may say more or less. */
 const planSchema = z.looseObject({ calculation: text, chunks: z.number(), dollars: z.number() });
 const problemSchema = z.object({ code: text, detail: text, field: text.optional() });

@@ -3,11 +3,8 @@ import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../../src/engine/calculation/contract.ts";
 import { type FileFact, filesOver, noAccess } from "../../../src/engine/calculation/files.ts";
 import { runCompute, runPlan } from "../../../src/engine/calculation/runJob.ts";
-import {
-  countedFiles,
-  estimateRun,
-  type PlanningCode,
-} from "../../../src/engine/client/estimate/estimateRun.ts";
+import { estimateRun, type PlanningCode } from "../../../src/engine/client/estimate/estimateRun.ts";
+import { countedFiles } from "../../../src/engine/client/estimate/fileUse.ts";
 import type { RunRequest } from "../../../src/engine/client/runRequest.ts";
 import { addCalls, calls, dollarsOf } from "../../../src/engine/model/calls.ts";
 import { CalculationError } from "../../../src/engine/model/errors.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { idSchema, unlessCorrupt, unlessUnreadable } from "../../model/decode.ts";
 import { StorageError } from "../../model/errors.ts";
 import { identityHere } from "../../model/identity.ts";
-import { decodeMarker, encodeMarker, type Marker, type Want } from "../../model/marker.ts";
+import { decodeMarker, encodeMarker, type Marker, wantSchema } from "../../model/marker.ts";
 import { parseRunId } from "../../model/names.ts";
 import { specBlob } from "../../model/runBlobs.ts";
 import { isFinal } from "../../model/state.ts";
@@ -20,24 +20,31 @@ import {
 } from "../runDocuments.ts";
 import { checkCap, newUid } from "../runRequest.ts";
 import { sendWakes } from "../submit.ts";
+import { count, generation, runKey } from "../viewSchemas.ts";
 import { beingDeleted, type Change, type CommandFacts, decideCommand } from "./decideCommand.ts";
 
-export interface Commanded {
-  readonly run: string;
-  readonly uid: string;
-  readonly kind: Change["kind"];
-  /** The number of the command, which the state answers, see `awaitAnswer`. 0 if there never was a command. */
-  readonly command: number;
-  /** False if an earlier command asked for the same; then `command` is the last one. */
-  readonly changed: boolean;
-  readonly want: Want;
-  /** With `cancelled`: the run finishes with what is done. */
-  readonly keep: boolean;
-  readonly generation: number;
-  readonly cap: number;
-  /** False if the wake queue could not be reached: a leader sees the command with its next poll. */
-  readonly woken: boolean;
-}
+export const commandedSchema = z
+  .object({
+    ...runKey,
+    kind: z.enum(["pause", "resume", "cancel", "cap", "retry", "delete"]),
+    command: count.describe(
+      "The number of the command, which the status answers. 0 if there never was a command.",
+    ),
+    changed: z
+      .boolean()
+      .describe("False if an earlier command asked for the same; then `command` is the last one."),
+    want: wantSchema,
+    keep: z.boolean().describe("With `cancelled`: the run finishes with what is done."),
+    generation,
+    cap: z.int().positive(),
+    woken: z
+      .boolean()
+      .describe(
+        "False if the wake queue could not be reached: a leader sees the command with its next poll.",
+      ),
+  })
+  .meta({ id: "Commanded" });
+export type Commanded = z.infer<typeof commandedSchema>;
 
 /**
  * Writes to the marker what is wanted of a run: pause, resume, cancel, cap, retry or delete. It takes effect when a

@@ -1,5 +1,5 @@
+import * as z from "zod";
 import type { Calculations } from "../../calculation/contract.ts";
-import type { FileAccess } from "../../calculation/files.ts";
 import {
   type ChunkRange,
   keepSamples,
@@ -10,7 +10,7 @@ import {
   sampleLimitMs,
   timeChunks,
 } from "../../calculation/timeChunks.ts";
-import { addCalls, billedCalls, type CallCounts, calls, dollarsOf, roundCalls } from "../../model/calls.ts";
+import { addCalls, billedCalls, dollarsOf, roundCalls } from "../../model/calls.ts";
 import { CalculationError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
@@ -19,6 +19,8 @@ import { prefixesOf, stoppingLayout, stoppingPackSize } from "../../model/stop.t
 import type { Clock } from "../../storage/ports.ts";
 import { clientLimits, defined } from "../client.ts";
 import { checkRequest, checkWhole, type RunRequest } from "../runRequest.ts";
+import { calls, count, list, seconds, text } from "../viewSchemas.ts";
+import { callsOf, type FileUse, fileUseSchema, useOf } from "./fileUse.ts";
 import { estimateCalls, expectedMs, leadingPerMinute, naiveCalls, perPack } from "./runCalls.ts";
 
 interface Task {
@@ -41,28 +43,59 @@ export interface PlanningCode {
   compute(task: Task & ChunkRange, options: TaskOptions): Promise<SampleTime>;
 }
 
-/** Calls of a calculation on its files, by billing class, and the bytes that it asked for. */
-export interface FileUse {
-  readonly list: number;
-  readonly read: number;
-  readonly bytes: number;
-}
+const estimateShape = {
+  calculation: text,
+  params: z.unknown(),
+  ...{ chunks: count, packs: count, packSize: z.int().positive(), shards: count },
+  prefixes: list(count)
+    .describe(
+      "Chunks of the prefixes after which the calculation may end the run; all other figures are of all chunks.",
+    )
+    .exactOptional(),
+  failed: text
+    .describe("Error of the first timed chunk that failed: a run with these parameters would fail too.")
+    .exactOptional(),
+  workers: count.describe("Packs computed at once, which the expected time depends on."),
+  files: z
+    .object({ planning: fileUseSchema, computing: fileUseSchema })
+    .describe("What the calculation reads of its own files; included in the calls and dollars."),
+  calls: z.object({
+    total: calls,
+    billed: count.describe("Calls that cost anything: all but deletes."),
+    perPack: calls.describe("Of a pack in a message of its own; exact if nothing fails or is resent."),
+    perMinute: calls.describe("Of leading at the default settings, an estimate."),
+    perChunk: z.number(),
+  }),
+  dollars: z.number().describe("Storage at list price, without compute."),
+  naive: z
+    .object({ calls, billed: count, dollars: z.number() })
+    .describe(
+      "One message and one blob for each chunk, and a leader that reads them all; the calculation's files as above.",
+    ),
+};
 
-type Times =
-  | {
-      /** On one thread, as measured here; `sampleLimitMs` if a sample was stopped there, which may take any longer. */
-      readonly chunkMs: number;
-      readonly packMs: number;
-      readonly computeS: number;
-      /** From submit to result, with so many `workers`. */
-      readonly expectedS: number;
-      readonly unmeasured?: undefined;
-    }
-  /** Why no time is known: then calls and dollars are not those of the run. */
-  | { readonly unmeasured: string };
-
-/** Size, duration and cost estimate of a run. */
-export type RunEstimate = Awaited<ReturnType<typeof estimateRun>>;
+export const estimateSchema = z
+  .union([
+    z.object({
+      ...estimateShape,
+      chunkMs: z
+        .number()
+        .describe(
+          "On one thread, as measured here; a sample that was stopped at its limit may take any longer.",
+        ),
+      packMs: z.number(),
+      computeS: seconds,
+      expectedS: seconds.describe("From submit to result, with so many `workers`."),
+      unmeasured: z.undefined().optional(),
+    }),
+    z.object({
+      ...estimateShape,
+      unmeasured: text.describe("Why no time is known: then calls and dollars are not those of the run."),
+    }),
+  ])
+  .meta({ id: "Estimate" })
+  .describe("Size, duration and cost estimate of a run.");
+export type RunEstimate = z.infer<typeof estimateSchema>;
 
 export interface EstimatePorts {
   readonly calculations: Calculations;
@@ -82,7 +115,7 @@ export interface EstimatePorts {
 export async function estimateRun(
   request: RunRequest & { readonly workers?: number | undefined },
   ports: EstimatePorts,
-) {
+): Promise<RunEstimate> {
   const checked = checkRequest(request, ports.calculations);
   const { planWorkersMax, planThreads } = clientLimits;
   const workers =
@@ -108,7 +141,7 @@ export async function estimateRun(
   const total = roundCalls(addCalls(estimateCalls(shape).total, ofFiles));
   const naive = roundCalls(addCalls(naiveCalls(chunks), ofFiles));
   const computeS = (chunks * chunkMs) / 1_000;
-  const time: Times =
+  const times =
     unmeasured === undefined ? { chunkMs, packMs, computeS, expectedS: durationMs / 1_000 } : { unmeasured };
   return {
     ...task,
@@ -116,28 +149,19 @@ export async function estimateRun(
     packs: packsOf(layout),
     packSize,
     shards: shardsOf(layout),
-    /** Chunks of the prefixes after which the calculation may end the run; all other figures are of all chunks. */
     ...defined({ prefixes: stops && prefixesOf(chunks) }),
-    ...time,
-    /** Error of the first timed chunk that failed: a run with these parameters would fail too. */
+    ...times,
     ...defined({ failed }),
-    /** Packs computed at once, which the expected time depends on. */
     workers,
-    /** What the calculation reads of its own files; included in the calls and dollars below. */
     files,
     calls: {
       total,
-      /** Calls that cost anything: all but deletes. */
       billed: billedCalls(total),
-      /** Of a pack in a message of its own; exact if nothing fails or is resent. */
       perPack,
-      /** Of leading at the default settings, an estimate. */
       perMinute: leadingPerMinute,
       perChunk: chunks === 0 ? 0 : billedCalls(total) / chunks,
     },
-    /** Storage at list price, without compute. */
     dollars: dollarsOf(total),
-    /** One message and one blob for each chunk, and a leader that reads them all; the calculation's files as above. */
     naive: { calls: naive, billed: billedCalls(naive), dollars: dollarsOf(naive) },
   };
 }
@@ -195,36 +219,5 @@ async function measure(
     files: { planning, computing },
     failed,
     unmeasured: measured ? undefined : nothing,
-  };
-}
-
-export const callsOf = ({ list, read }: FileUse): CallCounts => calls({ list, read });
-
-const useOf = (count: (name: keyof FileUse) => number): FileUse => ({
-  list: count("list"),
-  read: count("read"),
-  bytes: count("bytes"),
-});
-const noUse = useOf(() => 0);
-
-/** Counts the calls on `access`; `take` gives the counts since the last `take`. */
-export function countedFiles(access: FileAccess): { readonly access: FileAccess; take(): FileUse } {
-  let use = noUse;
-  return {
-    access: {
-      list(...asked) {
-        use = { ...use, list: use.list + 1 };
-        return access.list(...asked);
-      },
-      read(file, from, to, signal) {
-        use = { ...use, read: use.read + 1, bytes: use.bytes + to - from };
-        return access.read(file, from, to, signal);
-      },
-    },
-    take() {
-      const taken = use;
-      use = noUse;
-      return taken;
-    },
   };
 }

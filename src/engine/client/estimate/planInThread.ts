@@ -1,19 +1,17 @@
-import * as z from "zod";
+import type * as z from "zod";
 import type { FileAccess } from "../../calculation/files.ts";
 import { InputError } from "../../model/errors.ts";
 import { clientLimits } from "../client.ts";
-import { requestSchema } from "../runRequest.ts";
-import {
-  countedFiles,
-  type EstimatePorts,
-  estimateRun,
-  type PlanningCode,
-  type RunEstimate,
-} from "./estimateRun.ts";
+import { requestSchema, wholeNumber } from "../runRequest.ts";
+import { type EstimatePorts, estimateRun, type PlanningCode, type RunEstimate } from "./estimateRun.ts";
+import { countedFiles } from "./fileUse.ts";
 
 export const planSchema = requestSchema
   .pick({ calculation: true, params: true, packSize: true })
-  .extend({ workers: z.number().optional() });
+  .extend({
+    workers: wholeNumber(clientLimits.planWorkersMax).describe("Packs computed at once.").optional(),
+  })
+  .meta({ id: "PlanRequest" });
 export type PlanRequest = z.infer<typeof planSchema>;
 
 export interface PlanningPorts extends Pick<EstimatePorts, "calculations" | "clock" | "settings"> {

@@ -1,16 +1,14 @@
+import * as z from "zod";
 import { stopOf } from "../../model/outcomes.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
 
-/**
- * Seconds until the last pack, or the last of the next prefix, has an outcome: the estimate, and a band that holds the truth in
- * four of five cases.
- */
-export interface RemainingTime {
-  readonly expectedS: number;
-  readonly lowS: number;
-  readonly highS: number;
-}
+export const remainingTimeSchema = z
+  .object({ expectedS: z.number(), lowS: z.number(), highS: z.number() })
+  .describe(
+    "Seconds until the last pack, or the last of the prefix in `stop`, has an outcome: the estimate, and a band that holds the truth in four of five cases. Absent without a basis.",
+  );
+export type RemainingTime = z.infer<typeof remainingTimeSchema>;
 
 /** The middle 80 % of a normal distribution end this many standard deviations from its mean. */
 const deviations = 1.28;

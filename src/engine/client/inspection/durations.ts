@@ -1,6 +1,8 @@
 import pMap from "p-map";
+import * as z from "zod";
 import { parseOutputFacts } from "../../model/output.ts";
-import { chunksOfPack, type Layout, packsOf, type Range, shardsOf } from "../../model/packs.ts";
+import { chunksOfPack, type Layout, packsOf, shardsOf } from "../../model/packs.ts";
+import { rangeSchema } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
@@ -8,22 +10,41 @@ import { type Client, clientLimits, defined } from "../client.ts";
 import { blobPage, blobPages } from "../containersAndQueues.ts";
 import { readShown } from "../retried.ts";
 import { requireSpec } from "../runDocuments.ts";
+import { count, generation, list, runKey } from "../viewSchemas.ts";
 
-export type Durations = Awaited<ReturnType<typeof durations>>;
+const ms = z.number();
+const slowPackSchema = z.object({ pack: count, chunks: rangeSchema, ms, attempt: count.exactOptional() });
+type SlowPack = z.infer<typeof slowPackSchema>;
 
-interface SlowPack {
-  readonly pack: number;
-  readonly chunks: Range;
-  readonly ms: number;
-  readonly attempt?: number;
-}
+export const durationsSchema = z
+  .object({
+    ...runKey,
+    generation,
+    packs: count,
+    counted: count.describe("Packs whose duration is known here."),
+    cut: z
+      .boolean()
+      .describe(
+        "Not every finished pack is counted: of a large run a sample, of a complete one the last that ended.",
+      ),
+    p50Ms: ms.exactOptional(),
+    p75Ms: ms.exactOptional(),
+    p95Ms: ms.exactOptional(),
+    maxMs: ms.exactOptional(),
+    histogram: list(z.object({ fromMs: ms, toMs: ms, packs: count })),
+    slowest: list(slowPackSchema).describe(
+      "Longest first. Empty where only the last durations are known, which name no packs.",
+    ),
+  })
+  .meta({ id: "Durations" });
+export type Durations = z.infer<typeof durationsSchema>;
 
 /**
  * Lists the partials of a run, whose content types tell their durations: at most `durationPagesMax` pages, spread evenly
  * over a larger run. Partials of a complete run are cleaned up; then the durations that the leader kept count. Throws
  * `InputError` for an unknown run.
  */
-export async function durations(client: Client, id: string) {
+export async function durations(client: Client, id: string): Promise<Durations> {
   const { run, uid } = (await requireSpec(client, id)).value;
   const state = (await readShown(client, { run, uid }))?.value;
   const layout = state?.layout;
@@ -36,9 +57,7 @@ export async function durations(client: Client, id: string) {
     uid,
     generation: state?.generation ?? 1,
     packs: layout === undefined ? 0 : packsOf(layout),
-    /** Packs whose duration is known here. */
     counted: sorted.length,
-    /** Not every finished pack is counted: of a large run a sample, of a complete one the last that ended. */
     cut: sorted.length < packsDone,
     ...defined({
       p50Ms: quantile(sorted, 0.5),
@@ -47,7 +66,6 @@ export async function durations(client: Client, id: string) {
       maxMs: sorted.at(-1),
     }),
     histogram: histogramOf(sorted),
-    /** Longest first. Empty where only the last durations are known, which name no packs. */
     slowest: timed ? slowestOf(listed) : [],
   };
 }

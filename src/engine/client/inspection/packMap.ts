@@ -1,12 +1,23 @@
+import * as z from "zod";
 import { type Outcome, outcomesOf } from "../../model/outcomes.ts";
 import { packsOf, packsOfShard, shardsOf } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
 import { type Client, clientLimits } from "../client.ts";
 import { readShown } from "../retried.ts";
 import { type RunKey, requireSpec } from "../runDocuments.ts";
+import { count, generation, list, runKey } from "../viewSchemas.ts";
 
-/** The packs of a run, counted in cells of neighboring packs: what the leader knows, in at most 2,000 cells. */
-export type PackMap = ReturnType<typeof packMapOf>;
+const cell = list(count);
+export const packMapSchema = z
+  .object({
+    ...{ ...runKey, generation, packs: count, shardSize: count, packsPerCell: z.int().positive() },
+    cells: z.object({ done: cell, gapped: cell, failed: cell, givenUp: cell, inFlight: cell, resent: cell }),
+  })
+  .meta({ id: "PackMap" })
+  .describe(
+    "The packs of a run, counted in at most 2,000 cells of neighboring packs. Cell `i` counts the packs from `i * packsPerCell` on; the rest of a cell was not sent.",
+  );
+export type PackMap = z.infer<typeof packMapSchema>;
 
 /** `resent`: those in flight that were resent. */
 type Counted = Outcome | "resent";
@@ -18,10 +29,9 @@ export async function packMap(client: Client, id: string): Promise<PackMap> {
 }
 
 /**
- * Pure: the map of a run from its state; without one, or before the plan, it has no cells. Cell `i` counts the packs from
- * `i * packsPerCell` on; the rest of a cell was not sent.
+ * Pure: the map of a run from its state; without one, or before the plan, it has no cells.
  */
-export function packMapOf({ run, uid }: RunKey, state: State | undefined) {
+export function packMapOf({ run, uid }: RunKey, state: State | undefined): PackMap {
   const layout = state?.layout;
   const key = { run, uid, generation: state?.generation ?? 1 };
   if (state === undefined || layout === undefined) {

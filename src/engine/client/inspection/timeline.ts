@@ -1,3 +1,5 @@
+import * as z from "zod";
+import { cameBySchema } from "../../../election/record/record.ts";
 import { endedPacks } from "../../model/figures.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
@@ -6,12 +8,41 @@ import { type Client, defined, iso } from "../client.ts";
 import { type LeaderView, leader } from "../leader.ts";
 import { readShown } from "../retried.ts";
 import { type Read, requireSpec } from "../runDocuments.ts";
+import { count, generation, list, runKey, text, time } from "../viewSchemas.ts";
 
-/** Progress of a run over time, and who led it. Times are those of the storage service. */
-export type Timeline = ReturnType<typeof timelineOf>;
+export const timelineSchema = z
+  .object({
+    ...{ ...runKey, generation, packs: count, submittedAt: time, nowAt: time },
+    marks: list(z.object({ at: time, ended: count })).describe(
+      "How many packs of this generation had ended; those that the run gave up are no progress.",
+    ),
+    terms: list(
+      z.object({
+        term: z.int(),
+        holder: text,
+        from: time.describe("When it took over the run."),
+        to: time
+          .describe(
+            "When it last wrote its record, or the run ended. Absent while it leads, and if not known.",
+          )
+          .exactOptional(),
+        cameBy: cameBySchema.exactOptional(),
+      }),
+    ).describe("The terms that led this run, oldest first."),
+    retriedAt: time.describe("When the newest retry began.").exactOptional(),
+    finishedAt: time.exactOptional(),
+    pausedSince: time.exactOptional(),
+    moved: z
+      .literal(true)
+      .describe("The run was paused: marks before the pause are moved up to its end.")
+      .exactOptional(),
+  })
+  .meta({ id: "Timeline" })
+  .describe("Progress of a run over time, and who led it. Times are those of the storage service.");
+export type Timeline = z.infer<typeof timelineSchema>;
 
 /** Two reads and a HEAD, of an ended run two. Throws `InputError` for an unknown run. */
-export async function timeline(client: Client, id: string) {
+export async function timeline(client: Client, id: string): Promise<Timeline> {
   const spec = await requireSpec(client, id);
   const { run, uid } = spec.value;
   const [state, record] = await Promise.all([readShown(client, { run, uid }), leader(client)]);
@@ -19,7 +50,7 @@ export async function timeline(client: Client, id: string) {
 }
 
 /** Pure: the terms of a run are its own; the leader's record tells how they began and ended. */
-export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, record: LeaderView) {
+export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, record: LeaderView): Timeline {
   const { run, uid } = spec.value;
   const state = read?.value;
   const { generation = 1, progress, finishedMs, retriedMs, paused, pausedAtMs, layout } = state ?? {};
@@ -34,17 +65,13 @@ export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, reco
     packs: layout === undefined ? 0 : packsOf(layout),
     submittedAt: iso(spec.lastModifiedMs),
     nowAt: iso(Math.max(spec.dateMs, read?.dateMs ?? 0)),
-    /** How many packs of this generation had ended; those that the run gave up are no progress. */
     marks: marks.map((mark) => ({ at: iso(mark.atMs), ended: Math.min(mark.ended, ended) })),
-    /** The terms that led this run, oldest first. */
     terms: state === undefined ? [] : termsOf(state, record),
     ...defined({
-      /** When the newest retry began. */
       retriedAt: isoIf(retriedMs),
       finishedAt: isoIf(finishedMs),
       pausedSince: paused && finishedMs === undefined ? isoIf(pausedAtMs) : undefined,
-      /** The run was paused: marks before the pause are moved up to its end. */
-      moved: wasPaused ? (true as const) : undefined,
+      moved: wasPaused || undefined,
     }),
   };
 }
@@ -54,7 +81,7 @@ function endedOf({ phase, keep, packsDone: done, packsFailed, packsGapped: gappe
   return endedPacks({ active: !isFinal(phase), ...defined({ keep }), packs });
 }
 
-function termsOf({ terms, finishedMs }: State, record: LeaderView) {
+function termsOf({ terms, finishedMs }: State, record: LeaderView): Timeline["terms"] {
   const remembered = "terms" in record ? record.terms : [];
   return terms.map(({ term, holder, atMs }, index) => {
     const found = remembered.find((one) => one.term === term && one.holder === holder);
@@ -62,9 +89,7 @@ function termsOf({ terms, finishedMs }: State, record: LeaderView) {
     const isLast = index === terms.length - 1;
     // The leader goes on with other runs after this one has ended.
     const endMs = isLast && finishedMs !== undefined ? Math.min(finishedMs, untilMs ?? finishedMs) : untilMs;
-    // Absent while it leads, and where no record remembers it.
     const to = endMs === undefined ? undefined : iso(Math.max(endMs, atMs));
-    // From when the leader of this term took over the run, to when it last wrote its record, or the run ended.
     return { term, holder, from: iso(atMs), ...defined({ to, cameBy: found?.cameBy }) };
   });
 }

@@ -1,24 +1,66 @@
+import * as z from "zod";
 import { CorruptDataError, NewerVersionError } from "../../model/errors.ts";
 import { parseSignBlob, signBlobs } from "../../model/names.ts";
+import { rangeSchema } from "../../model/run.ts";
 import type { Work } from "../../model/runBlobs.ts";
 import { decodeSign, isLive, type Sign } from "../../model/sign.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { type Client, defined } from "../client.ts";
 import { blobPages } from "../containersAndQueues.ts";
+import { count, generation, list, runKey, seconds, text } from "../viewSchemas.ts";
 
-/**
- * What processes tell of their work by their signs, and how many compute each run. Short work leaves no sign, and neither
- * does an idle process, so not every instance is here.
- */
-export type Workers = Awaited<ReturnType<typeof workers>>;
-export type Worker = ReturnType<typeof workerOf>;
-export type WorkAtHand = Worker["computes"][number];
+const workAtHandSchema = z
+  .object({
+    ...runKey,
+    work: text.describe("`pack 17`, `plan`, `combine shard 3`, `combine node 5 of level 2` or `finish`."),
+    generation,
+    send: z.int().positive(),
+    alone: z.boolean(),
+    forS: seconds.describe(
+      "Since a thread took it, or since it was delivered; of a process that is not live, until its last sign.",
+    ),
+    pack: count.exactOptional(),
+    chunks: rangeSchema.exactOptional(),
+    chunk: count.describe("The one that is computed.").exactOptional(),
+  })
+  .meta({ id: "WorkAtHand" });
+export type WorkAtHand = z.infer<typeof workAtHandSchema>;
+
+const workerSchema = z
+  .object({
+    instance: text,
+    boot: text.describe("Tells processes of one instance apart."),
+    state: z.enum(["live", "silent", "ended"]),
+    version: text,
+    threads: count,
+    memoryMb: z.number(),
+    codes: list(text),
+    signAgeS: seconds.describe("By storage's time."),
+    ended: text
+      .describe("By which signal or exit code, or why; told by a supervisor that saw it.")
+      .exactOptional(),
+    computes: list(workAtHandSchema),
+    holds: list(workAtHandSchema).describe("Taken, and waiting for a thread."),
+  })
+  .meta({ id: "Worker" });
+export type Worker = z.infer<typeof workerSchema>;
+
+export const workersSchema = z
+  .object({
+    workers: list(workerSchema),
+    runs: list(z.object({ ...runKey, instances: count, threads: count })),
+    unreadable: list(z.object({ blob: text, reason: text })).describe("Signs that do not decode."),
+  })
+  .meta({ id: "Workers" })
+  .describe(
+    "What processes tell of their work by their signs, and how many compute each run. Short work leaves no sign, and neither does an idle process, so not every instance is here.",
+  );
+export type Workers = z.infer<typeof workersSchema>;
 
 /** One list call for up to 5,000 processes. */
-export async function workers(client: Client) {
+export async function workers(client: Client): Promise<Workers> {
   const found: Worker[] = [];
-  /** Signs that do not decode. */
-  const unreadable: { readonly blob: string; readonly reason: string }[] = [];
+  const unreadable: Workers["unreadable"][number][] = [];
   const { coordination } = client.names;
   for await (const { blobs, dateMs } of blobPages(client, coordination, signBlobs, { metadata: true }))
     for (const blob of blobs) {
@@ -35,12 +77,12 @@ export async function workers(client: Client) {
 
 const byName = new Intl.Collator("en", { numeric: true });
 
-function workerOf({ name, lastModifiedMs }: ListedBlob, sign: Sign, nowMs: number) {
+function workerOf({ name, lastModifiedMs }: ListedBlob, sign: Sign, nowMs: number): Worker {
   const { threads, version, codes, memoryMb, ended } = sign;
   const { instance, boot } = parseSignBlob(name);
   const sinceMs = Math.max(0, nowMs - lastModifiedMs);
   const live = isLive(sign, lastModifiedMs, nowMs);
-  const state = live ? ("live" as const) : ended === undefined ? ("silent" as const) : ("ended" as const);
+  const state = live ? "live" : ended === undefined ? "silent" : "ended";
   const works = sign.works.map((one) => ({
     begun: one.begun,
     run: one.run,
@@ -49,19 +91,16 @@ function workerOf({ name, lastModifiedMs }: ListedBlob, sign: Sign, nowMs: numbe
     generation: one.generation,
     send: one.send,
     alone: one.alone,
-    /** Since a thread took it, or since it was delivered; of a process that is not live, until its last sign. */
     forS: (one.ageMs + (live ? sinceMs : 0)) / 1_000,
     ...defined({
       pack: one.work.kind === "pack" ? one.work.pack : undefined,
       chunks: one.chunks,
-      /** The one that is computed. */
       chunk: one.chunk,
     }),
   }));
   const of = (begun: boolean) =>
     works.filter((one) => one.begun === begun).map(({ begun: _, ...one }) => one);
   return {
-    /** `boot` tells processes of one instance apart. */
     instance,
     boot,
     state,
@@ -69,17 +108,13 @@ function workerOf({ name, lastModifiedMs }: ListedBlob, sign: Sign, nowMs: numbe
     threads,
     memoryMb,
     codes,
-    /** By storage's time. */
     signAgeS: sinceMs / 1_000,
-    /** By which signal or exit code, or why; told by a supervisor that saw it. */
     ...defined({ ended }),
     computes: of(true),
-    /** Taken, and waiting for a thread. */
     holds: of(false),
   };
 }
 
-/** `pack 17`, `plan`, `combine shard 3`, `combine node 5 of level 2` or `finish`. */
 function wordsOf(work: Work): string {
   if (work.kind === "pack") return `pack ${work.pack}`;
   if (work.kind !== "node") return work.kind;

@@ -1,4 +1,5 @@
 import pMap from "p-map";
+import * as z from "zod";
 import { CorruptDataError } from "../../model/errors.ts";
 import { chunksOfPack } from "../../model/packs.ts";
 import type { Manifest, Plan } from "../../model/run.ts";
@@ -7,8 +8,13 @@ import { documentHash } from "../../model/storedSpec.ts";
 import { type Client, clientLimits } from "../client.ts";
 import { type ReadHashed, readBlob, readState, requireSpec } from "../runDocuments.ts";
 
-/** `not-recorded`: an earlier version led the run and kept no hash. `none`: the plan is a count and has no inputs. */
-export type DocumentOutcome = "equal" | "different" | "not-recorded" | "none";
+const documentOutcome = z.enum(["equal", "different", "not-recorded", "none"]);
+export type DocumentOutcome = z.infer<typeof documentOutcome>;
+export const documentsSchema = z
+  .object({ spec: documentOutcome, plan: documentOutcome, inputs: documentOutcome })
+  .describe(
+    "`not-recorded`: an earlier version led the run and kept no hash. `none`: the plan is a count and has no inputs.",
+  );
 
 /**
  * Compares what a result was computed from, read anew, with the hashes that leader and workers kept of it: spec and plan
@@ -21,7 +27,7 @@ export async function checkDocuments(
   manifest: Manifest,
   plan: ReadHashed<Plan>,
   drawn: readonly number[],
-): Promise<Readonly<Record<"spec" | "plan" | "inputs", DocumentOutcome>>> {
+): Promise<z.infer<typeof documentsSchema>> {
   const { run, uid } = manifest;
   const [spec, state, inputs] = await Promise.all([
     requireSpec(client, run),

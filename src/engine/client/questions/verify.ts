@@ -1,23 +1,62 @@
 import pMap from "p-map";
+import * as z from "zod";
 import { CorruptDataError } from "../../model/errors.ts";
 import type { Verified } from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
-import type { Manifest, Plan } from "../../model/run.ts";
+import { type Manifest, type Plan, rangeSchema } from "../../model/run.ts";
 import { cutTo, prefixesOf } from "../../model/stop.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
-import { findResult, openResult } from "../result.ts";
+import { findResult, newestSchema, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
 import { invalid } from "../runRequest.ts";
-import { checkDocuments } from "./checkDocuments.ts";
+import { count, errorSchema, generation, list, runKey, text } from "../viewSchemas.ts";
+import { checkDocuments, documentsSchema } from "./checkDocuments.ts";
 import { computeAgain, readPackHashes } from "./computeAgain.ts";
 
-/**
- * What became of a drawn pack. `not-folded`: the result says that it holds the pack, and keeps no hash of it. `failed`:
- * computing it again failed. `unanswered`: no worker answered in time.
- */
-export type PackOutcome = "equal" | "different" | "not-folded" | "failed" | "unanswered";
+const packOutcome = z.enum(["equal", "different", "not-folded", "failed", "unanswered"]);
+export type PackOutcome = z.infer<typeof packOutcome>;
+const packCounts = { equal: count, different: count, "not-folded": count, failed: count, unanswered: count };
 
-export type Verification = Awaited<ReturnType<typeof verify>>;
+export const verificationSchema = z
+  .object({
+    ...runKey,
+    generation,
+    newest: newestSchema.exactOptional(),
+    result: z
+      .object({ sha256: text, equal: z.boolean() })
+      .describe("The result's bytes compared with the SHA-256 in its manifest."),
+    documents: documentsSchema,
+    packs: z
+      .object({ total: count, missing: count, drawn: count, ...packCounts })
+      .describe(
+        "`missing`: gaps of the result, which are never drawn. `not-folded`: the result says that it holds the pack, and keeps no hash of it. `failed`: computing it again failed. `unanswered`: no worker answered in time.",
+      ),
+    others: list(
+      z.object({
+        pack: count,
+        chunks: rangeSchema,
+        outcome: packOutcome,
+        error: errorSchema.exactOptional(),
+      }),
+    ).describe("Packs that are not equal, ascending."),
+    stop: z
+      .object({
+        asked: count,
+        after: count.exactOptional(),
+        others: list(
+          z.object({
+            chunks: count,
+            outcome: z.enum(["unanswered", "different"]),
+            error: errorSchema.exactOptional(),
+          }),
+        ),
+      })
+      .describe("Whether the calculation would stop again where it stopped.")
+      .exactOptional(),
+    allEqual: z.boolean(),
+  })
+  .meta({ id: "Verification" });
+export type Verification = z.infer<typeof verificationSchema>;
 
 export interface VerifyOptions {
   /** Default 1 %, at least one pack. */
@@ -37,7 +76,7 @@ export interface VerifyOptions {
  * Not promised: that a difference is an error. A calculation that gives other bytes each time differs too, and so does
  * one whose code has changed; the manifest names the code of the result.
  */
-export async function verify(client: Client, id: string, options: VerifyOptions = {}) {
+export async function verify(client: Client, id: string, options: VerifyOptions = {}): Promise<Verification> {
   const { manifest, newest } = await findResult(client, id);
   const read = await readPlan(client, manifest);
   const plan = manifest.stopped === undefined ? read.value : cutTo(read.value, manifest.chunks);
@@ -71,12 +110,9 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
     uid,
     generation,
     ...defined({ newest }),
-    /** The result's bytes compared with the SHA-256 in its manifest. */
     result: { sha256, equal },
     documents,
-    /** `missing`: gaps of the result, which are never drawn. */
     packs: { total, missing: total - available, drawn: drawn.length, ...counts },
-    /** Packs that are not equal, ascending. */
     others,
     ...defined({ stop }),
     allEqual:
@@ -96,7 +132,7 @@ async function checkStop(
   manifest: Manifest,
   plan: Plan,
   options: Parameters<typeof computeAgain>[3],
-) {
+): Promise<Verification["stop"] | undefined> {
   // A run that somebody ended early was not asked about every prefix.
   if (plan.stops !== true || (manifest.stopped === undefined && !manifest.complete)) return undefined;
   const all = prefixesOf(plan.chunks);
@@ -110,10 +146,10 @@ async function checkStop(
   const others = numbers.flatMap((number) => {
     const answer = answers.get(number);
     const prefix = { chunks: all[number] ?? 0 };
-    if (answer === undefined) return { ...prefix, outcome: "unanswered" as const, error: undefined };
+    if (answer === undefined) return { ...prefix, outcome: "unanswered" as const };
     if ("error" in answer) return { ...prefix, outcome: "different" as const, error: answer.error };
     const differs = number === last && answer.sha256 !== manifest.sha256;
-    return differs ? { ...prefix, outcome: "different" as const, error: undefined } : [];
+    return differs ? { ...prefix, outcome: "different" as const } : [];
   });
   return { asked: numbers.length, ...defined({ after: all[last] }), others };
 }

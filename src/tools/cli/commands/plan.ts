@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { sampleLimitMs } from "../../../engine/calculation/timeChunks.ts";
-import { callsOf, type FileUse, type RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
+import type { RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
+import { callsOf, type FileUse } from "../../../engine/client/estimate/fileUse.ts";
 import type { CallCounts } from "../../../engine/model/calls.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
