@@ -4,6 +4,7 @@ import type { FileAccess } from "../../src/engine/calculation/files.ts";
 import type { Client } from "../../src/engine/client/client.ts";
 import { describeCalculations } from "../../src/engine/client/describeCalculations.ts";
 import { planWithin } from "../../src/engine/client/estimate/planInThread.ts";
+import { planWorkers } from "../../src/engine/client/estimate/planWorkers.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
 import { localCode } from "../support/localCode.ts";
@@ -43,6 +44,7 @@ export const portsOf = (client: Client, log: ApiPorts["log"] = () => {}): ApiPor
   submit: (request) => submit(client, request),
   plan: planWithin(() => ({
     ...{ calculations: client.calculations, clock: client.clock, settings: readSettings({}) },
+    planWorkers: () => planWorkers({ LEASEFOLD_PLAN_WORKERS: undefined }, async () => client),
     access: noFiles,
     startThread: async () => localCode(client.calculations),
   })),

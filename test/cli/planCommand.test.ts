@@ -7,6 +7,7 @@ import { knownCalculations } from "../../src/tools/cli/askedCalculation.ts";
 import type { Cli } from "../../src/tools/cli/cli.ts";
 import { startThread } from "../../src/tools/cli/main.ts";
 import { runCommand } from "../../src/tools/cli/program.ts";
+import { localFleet } from "../../src/tools/local/instanceEnv.ts";
 import { calculations, clientWorld, names } from "../client/clientWorld.ts";
 import { fileThere, writesFile } from "../support/fileThere.ts";
 import { localCode } from "../support/localCode.ts";
@@ -38,11 +39,16 @@ describe("leasefold plan", () => {
 
   it("plan counts on the threads of the local instances, unless --workers says otherwise", async () => {
     const unused = () => Promise.reject(new Error("not asked"));
-    const instances = async () => ({ threads: 3, calculations: unused, submit: unused, plan: unused });
+    const instances = async () => ({
+      fleet: localFleet(3, 3),
+      calculations: unused,
+      submit: unused,
+      plan: unused,
+    });
     const { run } = await cliWorld({ instances });
-    const workers = async (line: string) =>
-      JSON.parse((await run(`plan sum --to 5 --json ${line}`)).out).workers;
-    expect([await workers(""), await workers("--workers 7")]).toEqual([3, 7]);
+    const workers = async (line: string) => JSON.parse((await run(`plan sum --to 5 --json ${line}`)).out);
+    expect(await workers("")).toMatchObject({ workers: 3, workersFrom: "3 threads of 3 local instances" });
+    expect(await workers("--workers 7")).toMatchObject({ workers: 7, workersFrom: "--workers" });
   });
 
   it("plan --json shows the same, and needs no storage", async () => {
@@ -56,6 +62,7 @@ describe("leasefold plan", () => {
       chunks: 5,
       packs: 1,
       workers: 20,
+      workersFrom: "the default, as no storage answers",
       calls: { perPack: { queue: 3, write: 1 } },
       naive: { billed: 21 },
     });
@@ -188,9 +195,7 @@ describe("leasefold plan in a thread of its own", () => {
   it("tells after which chunks a run may end, with packs that divide them", async () => {
     const { out } = await plan({ plan: "return 1000", stop: "() => false" });
     expect(out).toMatch(/^ {2}packs +63 of 16, each/m);
-    expect(out).toMatch(
-      /^ {2}stop +the run may end after 16, 32, 48 … of 1,000 chunks; the figures are of all$/m,
-    );
+    expect(out).toMatch(/^ {2}stop +it may end after 16, 32, 48 … of 1,000 chunks; the figures are of all$/m);
   });
 
   it("estimates by the chunks that did not fail", async () => {

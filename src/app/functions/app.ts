@@ -2,6 +2,7 @@ import { connectStorage } from "../../azure/connectStorage.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
 import { describeCalculations } from "../../engine/client/describeCalculations.ts";
 import { planWithin } from "../../engine/client/estimate/planInThread.ts";
+import { planWorkers } from "../../engine/client/estimate/planWorkers.ts";
 import { submit } from "../../engine/client/submit.ts";
 import { Coordinator } from "../../engine/leader/tick.ts";
 import { messageOf } from "../../engine/model/errors.ts";
@@ -75,6 +76,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
         calculations,
         clock,
         settings,
+        planWorkers: () => planWorkers(settings, async () => client),
         access: allowedFiles(blobFiles(client.storage.blobs), sources),
         startThread: async (access) => threadPool({ ...threads, threads: 1, access }),
       })),

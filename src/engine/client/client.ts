@@ -73,6 +73,8 @@ export const clientLimits = {
   verifyAtOnce: 64,
   /** A verification ends after this time without any answer, plus three times the planned time of a pack. */
   verifyWaitMs: 60_000,
+  /** Packs that a plan takes to be computed at once where nothing tells. */
+  planWorkers: 20,
   planWorkersMax: 100_000,
   /** Threads of an instance by `host.json`: `batchSize` + `newBatchThreshold`. */
   planThreads: 2,

@@ -138,6 +138,12 @@ export function stopText({ of, next, after }: Stop): string {
   return `it may stop after ${end}; progress and remaining time are up to there`;
 }
 
+/** `it may end after 16, 32, 48 … of 1,000 chunks; the figures are of all`: of a plan, by the prefixes that its run is asked about. */
+export function prefixesText(prefixes: readonly number[], chunks: number): string {
+  const first = `${prefixes.slice(0, 3).map(count).join(", ")}${prefixes.length > 3 ? " …" : ""}`;
+  return `it may end after ${first} of ${countOf(chunks, "chunk")}; the figures are of all`;
+}
+
 /** Packs that are progress, as in `progressOf`; those with gaps are. */
 export const endedPacks = (view: Counted): number =>
   (progressOf({ ...view, chunks: undefined })?.ended ?? 0) + (view.packs?.gapped ?? 0);

@@ -40,7 +40,13 @@ export const settingsSchema = z.object({
   LEASEFOLD_PACK_LIMIT_S: whole(1, 86_400).default(300),
   LEASEFOLD_KEEP_DAYS: z.coerce.number().min(0).max(36_500).default(30),
   LEASEFOLD_THREADS: whole(1, 256).optional(),
-  LEASEFOLD_PLAN_WORKERS: whole(1, 100_000).default(20),
+  LEASEFOLD_PLAN_WORKERS: z
+    .string()
+    .regex(
+      /^([1-9]\d{0,4}|100000)( .{1,80})?$/,
+      "use a whole number up to 100000, and behind it whose they are",
+    )
+    .optional(),
   LEASEFOLD_THREAD_MEMORY_MB: whole(16, 65_536).default(512),
   LEASEFOLD_EARLY_TAKEOVER: z.enum(["true", "false", "fast"]).default("true"),
   LEASEFOLD_READ_ONLY: flag.default(false),

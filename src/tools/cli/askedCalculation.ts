@@ -8,6 +8,7 @@ import {
 } from "../../engine/client/describeCalculations.ts";
 import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
 import { type PlanRequest, planInThread } from "../../engine/client/estimate/planInThread.ts";
+import { type PlanWorkers, planWorkers } from "../../engine/client/estimate/planWorkers.ts";
 import type { RunRequest } from "../../engine/client/runRequest.ts";
 import { type Submitted, submit } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
@@ -93,22 +94,24 @@ export async function askedCalculation(session: Session, asked: string): Promise
     },
     plan: async (request) =>
       planInThread(
-        {
-          ...request,
-          calculation: name,
-          // The threads that would compute it, where they run on this machine.
-          workers: request.workers ?? (await session.instances())?.threads,
-        },
+        { ...request, calculation: name },
         {
           calculations,
           clock: cli.clock,
           settings: readSettings(cli.env),
+          planWorkers: () => workersHere(session),
           access: clientFiles(() => session.client(), cli.env),
           startThread: (access) => cli.startThread(access, file),
         },
         cli.signal,
       ),
   };
+}
+
+/** The threads that would compute a run, where they run on this machine; else as the app counts them. */
+export async function workersHere(session: Session): Promise<PlanWorkers> {
+  const local = await session.instances().catch(() => undefined);
+  return local?.fleet ?? (await planWorkers(readSettings(session.cli.env), () => session.client()));
 }
 
 /** Throws `InputError` if local instances have other code, as they would never compute the run. */

@@ -5,9 +5,10 @@ import { checkNesting } from "../../engine/calculation/params.ts";
 import { clientLimits } from "../../engine/client/client.ts";
 import { calculationsSchema } from "../../engine/client/describeCalculations.ts";
 import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
+import type { PlanWorkers } from "../../engine/client/estimate/planWorkers.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
-import { threadsPerInstance } from "../local/instanceEnv.ts";
+import { localFleet } from "../local/instanceEnv.ts";
 import { instanceDown } from "../local/instancePort.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
 import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } from "./connect.ts";
@@ -20,7 +21,7 @@ export interface InstanceApi extends Pick<ApiPorts, "calculations" | "submit" | 
   /** They load a changed file by themselves. */
   readonly watch?: boolean | undefined;
   /** Threads of all of them together. */
-  readonly threads?: number | undefined;
+  readonly fleet?: PlanWorkers | undefined;
 }
 
 /** An instance that takes longer is skipped. */
@@ -38,7 +39,7 @@ export async function findInstanceApi(
   const { local } = found;
   return {
     watch: local.watch,
-    threads: local.instances.length * threadsPerInstance(availableParallelism(), local.instances.length),
+    fleet: localFleet(availableParallelism(), local.instances.length),
     calculations: async () => calculationsSchema.parse(await ask(local, "GET", "calculations")).calculations,
     submit: async (request) => {
       checkNesting({ name: request.calculation }, request.params);

@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { countOf } from "../../engine/model/figures.ts";
 
 interface EmbeddedEnvOptions {
   readonly instances: number;
@@ -35,7 +36,7 @@ export function embeddedEnv(options: EmbeddedEnvOptions): Env {
     // One message more than threads is fetched, so that a thread finds its next pack waiting.
     [`${queues}newBatchThreshold`]: threads,
     LEASEFOLD_THREADS: threads,
-    LEASEFOLD_PLAN_WORKERS: String(instances * Number(threads)),
+    LEASEFOLD_PLAN_WORKERS: localFleet(cores, instances).workersFrom,
     ...(calculations.length === 0 ? {} : { LEASEFOLD_CALCULATIONS: calculations.join(",") }),
     ...(namespace === undefined ? {} : { LEASEFOLD_NAMESPACE: namespace }),
     ...options.env,
@@ -66,6 +67,13 @@ interface MemberEnvOptions {
   readonly calculations: readonly string[];
   readonly only?: readonly string[] | undefined;
   readonly namespace: string;
+}
+
+/** What a plan takes to be computed at once: the threads of all instances together, and that in words. */
+export function localFleet(cores: number, instances: number) {
+  const workers = instances * threadsPerInstance(cores, instances);
+  const workersFrom = `${countOf(workers, "thread")} of ${countOf(instances, "local instance")}`;
+  return { workers, workersFrom };
 }
 
 /** All instances together have about as many threads as the machine has cores, but each has one. */

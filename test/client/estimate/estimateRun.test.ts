@@ -31,6 +31,8 @@ const known = {
   get: (name: string) => (name === "listed" ? listed : calculations.get(name)),
 };
 
+const unknownFleet = async () => ({ workers: 20, workersFrom: "the default" });
+
 function estimate(
   request: Partial<RunRequest> & { workers?: number },
   chunkMs: number | ((chunk: number) => number) = 10,
@@ -39,7 +41,14 @@ function estimate(
   const code = localCode(known, chunkMs);
   const clock = virtualWorld().clock();
   const { take: fileUse } = countedFiles(noAccess);
-  const ports = { calculations: known, code, clock, fileUse, settings: readSettings(env) };
+  const ports = {
+    calculations: known,
+    code,
+    clock,
+    fileUse,
+    settings: readSettings(env),
+    planWorkers: unknownFleet,
+  };
   return estimateRun({ calculation: "sum", params: { to: 1_000_000 }, ...request }, ports);
 }
 
@@ -121,7 +130,14 @@ describe("the estimate of a run", () => {
     const code = localCode(known);
     const settings = readSettings({ LEASEFOLD_PACK_LIMIT_S: "40" });
     const { take: fileUse } = countedFiles(noAccess);
-    const ports = { calculations: known, code, clock: virtualWorld().clock(), fileUse, settings };
+    const ports = {
+      calculations: known,
+      code,
+      clock: virtualWorld().clock(),
+      fileUse,
+      settings,
+      planWorkers: unknownFleet,
+    };
     await estimateRun({ calculation: "sum", params: { to: 5 } }, ports);
     expect(code.tasks.map(({ limitMs }) => limitMs)).toEqual([
       40_000, 25_000, 25_000, 25_000, 25_000, 25_000,
@@ -178,7 +194,14 @@ describe("the files that a calculation reads", () => {
     const report = storage.meter.take;
     report();
     const calculations = { ...known, get: () => lengths };
-    const ports = { calculations, code, fileUse, clock: world.clock(), settings: readSettings({}) };
+    const ports = {
+      calculations,
+      code,
+      fileUse,
+      clock: world.clock(),
+      settings: readSettings({}),
+      planWorkers: unknownFleet,
+    };
     const run = await estimateRun({ calculation: "lengths", params: { source: "box/" } }, ports);
     const planning = report();
     const count = inputs.length;

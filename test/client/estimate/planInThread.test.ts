@@ -24,6 +24,7 @@ function planning(options: { hangs?: boolean } = {}) {
   ended.promise.catch(() => undefined);
   const ports: PlanningPorts = {
     ...{ calculations, access, clock: world.clock(), settings: readSettings({}) },
+    planWorkers: async () => ({ workers: 4, workersFrom: "this test" }),
     startThread: async () => ({
       ...code,
       plan: (...given) => (options.hangs === true ? ended.promise : code.plan(...given)),

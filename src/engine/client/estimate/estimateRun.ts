@@ -21,6 +21,7 @@ import { clientLimits, defined } from "../client.ts";
 import { checkRequest, checkWhole, type RunRequest } from "../runRequest.ts";
 import { calls, count, list, seconds, text } from "../viewSchemas.ts";
 import { callsOf, type FileUse, fileUseSchema, useOf } from "./fileUse.ts";
+import { askedWorkers, type PlanWorkers } from "./planWorkers.ts";
 import { estimateCalls, expectedMs, leadingPerMinute, naiveCalls, perPack } from "./runCalls.ts";
 
 interface Task {
@@ -56,6 +57,7 @@ const estimateShape = {
     .describe("Error of the first timed chunk that failed: a run with these parameters would fail too.")
     .exactOptional(),
   workers: count.describe("Packs computed at once, which the expected time depends on."),
+  workersFrom: text.describe("`--workers`, a setting, or whose threads these are, for people."),
   files: z
     .object({ planning: fileUseSchema, computing: fileUseSchema })
     .describe("What the calculation reads of its own files; included in the calls and dollars."),
@@ -104,6 +106,8 @@ export interface EstimatePorts {
   readonly fileUse: () => FileUse;
   readonly clock: Clock;
   readonly settings: Settings;
+  /** Asked where the request does not say how many packs are computed at once. Never rejects. */
+  readonly planWorkers: () => Promise<PlanWorkers>;
 }
 
 /**
@@ -118,8 +122,8 @@ export async function estimateRun(
 ): Promise<RunEstimate> {
   const checked = checkRequest(request, ports.calculations);
   const { planWorkersMax, planThreads } = clientLimits;
-  const workers =
-    checkWhole("workers", request.workers, planWorkersMax) ?? ports.settings.LEASEFOLD_PLAN_WORKERS;
+  const asked = checkWhole("workers", request.workers, planWorkersMax);
+  const fleet = asked === undefined ? ports.planWorkers() : askedWorkers(asked);
   const task = { calculation: checked.calculation.name, params: checked.params };
   const packLimitMs = ports.settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
   const { chunks, stops, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
@@ -135,6 +139,7 @@ export async function estimateRun(
   const layout = stoppingLayout({ chunks, packSize, shardSize, fanIn: limits.fanIn, stops });
   const packMs = chunkMs * Math.min(packSize, chunks);
   const threads = ports.settings.LEASEFOLD_THREADS ?? planThreads;
+  const { workers, workersFrom } = await fleet;
   const durationMs = expectedMs({ layout, packMs, planMs, workers });
   const shape = { layout, packMs, planMs, segments, workers, threads, durationMs };
   const ofFiles = addCalls(callsOf(files.planning), callsOf(files.computing));
@@ -153,6 +158,7 @@ export async function estimateRun(
     ...times,
     ...defined({ failed }),
     workers,
+    workersFrom,
     files,
     calls: {
       total,

@@ -14,7 +14,8 @@ export const planSchema = requestSchema
   .meta({ id: "PlanRequest" });
 export type PlanRequest = z.infer<typeof planSchema>;
 
-export interface PlanningPorts extends Pick<EstimatePorts, "calculations" | "clock" | "settings"> {
+export interface PlanningPorts
+  extends Pick<EstimatePorts, "calculations" | "clock" | "settings" | "planWorkers"> {
   /** Through which the calculation reads its files; its calls are counted. */
   readonly access: FileAccess;
   startThread(access: FileAccess): Promise<PlanningCode & { stop(): Promise<void> }>;

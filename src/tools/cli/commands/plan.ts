@@ -3,6 +3,7 @@ import { sampleLimitMs } from "../../../engine/calculation/timeChunks.ts";
 import type { RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
 import { callsOf, type FileUse } from "../../../engine/client/estimate/fileUse.ts";
 import type { CallCounts } from "../../../engine/model/calls.ts";
+import { prefixesText } from "../../../engine/model/figures.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
@@ -24,7 +25,7 @@ export function addPlan(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per pack, instead of what is measured", wholeOption)
     .option(
       "--workers <n>",
-      "packs computed at once (default: the threads of the local instances, or 20)",
+      "packs computed at once (default: threads of local instances, or those that beat, or 20)",
       wholeOption,
     )
     .action(async (calculation: string, options: Options, command: Command) => {
@@ -61,7 +62,10 @@ function factsOf(run: RunEstimate): readonly Fact[] {
     ["shards", count(run.shards)],
     ...stopFacts(run),
     ["compute", `${duration(run.computeS)} of one thread`],
-    ["expected", `${duration(run.expectedS)} with ${countOf(run.workers, "pack")} at once (--workers)`],
+    [
+      "expected",
+      `${duration(run.expectedS)} with ${countOf(run.workers, "pack")} at once (${run.workersFrom})`,
+    ],
     ["calls", `${count(calls.billed)}: ${callsText(calls.total)}`],
     ["", `a pack in a message of its own: ${callsText(calls.perPack)}`],
     ["", `a minute of leading: ${callsText(calls.perMinute)}`],
@@ -75,8 +79,7 @@ function factsOf(run: RunEstimate): readonly Fact[] {
 /** Absent for a calculation that does not ask whether it stops. */
 function stopFacts({ prefixes = [], chunks }: RunEstimate): readonly Fact[] {
   if (prefixes.length === 0) return [];
-  const first = `${prefixes.slice(0, 3).map(count).join(", ")}${prefixes.length > 3 ? " …" : ""}`;
-  return [["stop", `the run may end after ${first} of ${count(chunks)} chunks; the figures are of all`]];
+  return [["stop", prefixesText(prefixes, chunks)]];
 }
 
 /** Absent for a calculation that lists and reads no files. */

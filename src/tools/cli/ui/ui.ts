@@ -12,7 +12,7 @@ import { namePattern } from "../../../engine/model/identity.ts";
 import { readSettings } from "../../../engine/model/settings.ts";
 import { writePrivate } from "../../local/privateFile.ts";
 import { runtimeFolder } from "../../local/userFolders.ts";
-import { askedCalculation, knownAndRunning } from "../askedCalculation.ts";
+import { askedCalculation, knownAndRunning, workersHere } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { clientFiles } from "../connect.ts";
 import { badOption, checkRange, wholeOption } from "../options.ts";
@@ -75,7 +75,8 @@ async function tell(session: Session, { address, port }: ServedUi): Promise<void
 }
 
 /** What the app gives its handlers, with the calculations of this process alone. */
-export function portsOf({ cli }: Session, client: Client): ApiPorts {
+export function portsOf(session: Session, client: Client): ApiPorts {
+  const { cli } = session;
   const { calculations } = client;
   return {
     client,
@@ -86,6 +87,7 @@ export function portsOf({ cli }: Session, client: Client): ApiPorts {
       calculations,
       clock: cli.clock,
       settings: readSettings(cli.env),
+      planWorkers: () => workersHere(session),
       access: clientFiles(async () => client, cli.env),
       startThread: (access) => cli.startThread(access),
     })),

@@ -92,13 +92,13 @@ export function issuesOf(state: FormState, schema: Schema | undefined): Readonly
   return issues;
 }
 
-const wholeText = /^[1-9]\d{0,8}$/;
+export const wholeIssue = (text: string): string | undefined =>
+  /^[1-9]\d{0,8}$/.test(text) ? undefined : "must be a whole number, at least 1";
 
 function optionIssue(name: OptionName, text: string): string | undefined {
   const given = text.trim();
   if (given === "") return undefined;
-  if (name === "packSize" || name === "cap" || name === "attempts")
-    return wholeText.test(given) ? undefined : "must be a whole number, at least 1";
+  if (name === "packSize" || name === "cap" || name === "attempts") return wholeIssue(given);
   if (name === "packLimit" || name === "deadline")
     return typedMs(given) !== undefined ? undefined : "must be a time such as 30s, 5m or 2h";
   if (name === "tolerate")

@@ -1,9 +1,18 @@
 import type { JSX } from "preact";
+import { useId, useState } from "preact/hooks";
 import type { RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
 import { billingClasses } from "../../../engine/model/calls.ts";
-import { count, countOf, dollars, duration, milliseconds } from "../../../engine/model/figures.ts";
+import {
+  count,
+  countOf,
+  dollars,
+  duration,
+  milliseconds,
+  prefixesText,
+} from "../../../engine/model/figures.ts";
 import { api, useDoing } from "../data/hooks.ts";
 import { Facts, Notice, Panel } from "../parts/parts.tsx";
+import { wholeIssue } from "./form.ts";
 
 /** What the run would take and cost, before anything is paid. An edit outdates it. */
 export function PlanPanel(of: {
@@ -12,9 +21,16 @@ export function PlanPanel(of: {
   readonly onMissing: () => void;
 }): JSX.Element {
   const planning = useDoing<{ readonly of: string; readonly estimate: RunEstimate }>();
+  const [workers, setWorkers] = useState("");
+  const id = useId();
+  const issue = workers === "" ? undefined : wholeIssue(workers);
   const { now } = planning;
   const { calculation, params, packSize } = of.request;
-  const body = { calculation, params, ...(packSize === undefined ? {} : { packSize }) };
+  const body = {
+    ...{ calculation, params },
+    ...(packSize === undefined ? {} : { packSize }),
+    ...(workers === "" ? {} : { workers: Number(workers) }),
+  };
   const key = JSON.stringify(body);
   const plan = () =>
     planning.start(async (signal) => ({
@@ -27,15 +43,30 @@ export function PlanPanel(of: {
       <p class="dim">
         Plans as a worker would and times a few chunks. Nothing is stored, and nothing is paid.
       </p>
+      <div class="field">
+        <label for={id}>--workers</label>
+        <input
+          id={id}
+          aria-describedby={`${id}-help`}
+          inputMode="numeric"
+          autocomplete="off"
+          aria-invalid={issue !== undefined}
+          value={workers}
+          onInput={({ currentTarget }) => setWorkers(currentTarget.value.trim())}
+        />
+        <p id={`${id}-help`} class={issue === undefined ? "help" : "issue"}>
+          {issue ?? "packs computed at once, instead of what instances tell"}
+        </p>
+      </div>
       <button
         type="button"
-        aria-disabled={now.kind === "busy"}
-        onClick={() => (of.ready ? void plan() : of.onMissing())}
+        aria-disabled={now.kind === "busy" || issue !== undefined}
+        onClick={() => (!of.ready ? of.onMissing() : issue === undefined ? void plan() : undefined)}
       >
         {now.kind === "busy" ? "Planning …" : outdated ? "Plan again" : "Plan"}
       </button>
       {now.kind === "failed" ? <Notice tone="bad">{now.text}</Notice> : null}
-      {outdated ? <Notice tone="warn">The parameters have changed since this plan.</Notice> : null}
+      {outdated ? <Notice tone="warn">The request has changed since this plan.</Notice> : null}
       {now.kind === "done" ? <Estimate found={now.value.estimate} /> : null}
     </Panel>
   );
@@ -71,7 +102,7 @@ function Measured({ found }: { readonly found: Measured }): JSX.Element {
           <dt>time</dt>
           <dd>
             ≈ {duration(found.expectedS)}
-            <span class="dim">{countOf(found.workers, "pack")} at once</span>
+            <span class="dim">{`${countOf(found.workers, "pack")} at once: ${found.workersFrom}`}</span>
           </dd>
         </div>
         <div>
@@ -90,6 +121,9 @@ function Measured({ found }: { readonly found: Measured }): JSX.Element {
             `${count(found.packs)} of ${countOf(found.packSize, "chunk")}, ${milliseconds(found.packMs)} each`,
           ],
           ["shards", count(found.shards)],
+          ...(found.prefixes === undefined || found.prefixes.length === 0
+            ? []
+            : [["stop", prefixesText(found.prefixes, found.chunks)] as const]),
           ["computing", `${duration(found.computeS)} of one thread`],
           ["calls", `${count(calls.billed)} billed, ${calls.perChunk.toPrecision(2)} a chunk`],
           ...billingClasses

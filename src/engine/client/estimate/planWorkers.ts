@@ -1,0 +1,47 @@
+import { countOf } from "../../model/figures.ts";
+import type { Settings } from "../../model/settings.ts";
+import { type Client, clientLimits } from "../client.ts";
+import { type Workers, workers } from "../inspection/workers.ts";
+
+/** Packs that a plan takes to be computed at once, and where that number comes from, for people. */
+export interface PlanWorkers {
+  readonly workers: number;
+  readonly workersFrom: string;
+}
+
+/** Asked with `--workers`. */
+export const askedWorkers = (asked: number): PlanWorkers => ({ workers: asked, workersFrom: "--workers" });
+
+/** An instance that computes nothing for long writes no sign, so a fleet that rests counts as unknown. */
+const unknown = (why: string): PlanWorkers => ({
+  workers: clientLimits.planWorkers,
+  workersFrom: `the default, as ${why}`,
+});
+
+/**
+ * What the setting says, or else the threads of the processes that beat: one list call. Storage that is not there or does not
+ * answer is no error, since most plans need none.
+ */
+export async function planWorkers(
+  { LEASEFOLD_PLAN_WORKERS: set }: Pick<Settings, "LEASEFOLD_PLAN_WORKERS">,
+  client: () => Promise<Client>,
+): Promise<PlanWorkers> {
+  if (set !== undefined)
+    return {
+      workers: Number.parseInt(set, 10),
+      workersFrom: set.includes(" ") ? set : "LEASEFOLD_PLAN_WORKERS",
+    };
+  const found = await client()
+    .then(workers)
+    .catch(() => undefined);
+  return found === undefined ? unknown("no storage answers") : ofSigns(found);
+}
+
+function ofSigns({ workers: all }: Pick<Workers, "workers">): PlanWorkers {
+  const live = all.filter(({ state, threads }) => state === "live" && threads > 0);
+  const threads = live.reduce((sum, one) => sum + one.threads, 0);
+  if (threads === 0) return unknown("no instance beats");
+  const beat = live.length === 1 ? "beats" : "beat";
+  const workersFrom = `${countOf(threads, "thread")} of ${countOf(live.length, "instance")} that ${beat}`;
+  return { workers: threads, workersFrom };
+}
