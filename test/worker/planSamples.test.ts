@@ -11,6 +11,7 @@ import { namesOf } from "../../src/engine/model/names.ts";
 import { type Plan, planSchema } from "../../src/engine/model/run.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
+import { instanceMeter } from "../../src/engine/worker/instanceMeter.ts";
 import { planRun } from "../../src/engine/worker/plan.ts";
 import type { Attempt, WorkerPorts } from "../../src/engine/worker/ports.ts";
 import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
@@ -57,6 +58,7 @@ async function planWith(
     watch: { unwanted: async () => undefined },
     versionOf: () => "c@1",
     takeCalls: () => noCalls,
+    instance: instanceMeter({ monotonicMs: () => 0 }, 2_048),
     tree: limits,
     packLimitMs: 300_000,
   } as unknown as WorkerPorts;

@@ -16,6 +16,8 @@ export interface Client {
   readonly random: Random;
   /** The built-in calculations and those of the user's files. */
   readonly calculations: Calculations;
+  /** Who asks, as `actorOf`; specs and markers tell it. */
+  readonly actor?: string | undefined;
 }
 
 export const clientLimits = {

@@ -3,6 +3,7 @@ import type { Calculations } from "../calculation/contract.ts";
 import { canonicalJson, idSchema } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
 import { isRecord, kebab } from "../model/json.ts";
+import { type Tags, tagRule, tagsSchema } from "../model/labels.ts";
 import { limits } from "../model/limits.ts";
 import { parseRunId } from "../model/names.ts";
 import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
@@ -55,6 +56,11 @@ export const requestSchema = z
         "The id of an ended run, or true for the newest one of the same request: partials of it are reused where code, parameters and inputs are the same. This run keeps its own for the runs after it.",
       )
       .optional(),
+    tags: checkedLater(tagsSchema)
+      .describe(
+        "Words of the caller about the run. The same request with other tags is the same run, and keeps its first ones.",
+      )
+      .optional(),
   })
   .meta({ id: "RunRequest" });
 export type RunRequest = z.infer<typeof requestSchema>;
@@ -76,11 +82,12 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   const packLimitMs = checkWhole("packLimitMs", request.packLimitMs, clientLimits.packLimitMsMax);
   const attempts = checkWhole("attempts", request.attempts, limits.attemptsMax);
   const deadline = checkDeadline(request.deadline);
+  const tags = checkTags(request.tags);
   const options = { packSize, tolerate, packLimitMs, attempts, deadline };
   const requestHash = requestHashOf({ calculation: calculation.name, params, ...options });
   /** Identity of the code that validated the parameters. */
   const code = calculations.versionOf(calculation.name);
-  return { calculation, params, given, code, id, cap, ...options, requestHash, reuse: request.reuse };
+  return { calculation, params, given, code, id, cap, ...options, requestHash, reuse: request.reuse, tags };
 }
 
 const limitsOfRun = ["packSize", "tolerate", "packLimitMs", "attempts", "deadline"] as const;
@@ -138,6 +145,13 @@ function checkDeadline(deadline: unknown): Spec["deadline"] {
     "deadline",
     `give {"ms": n} with a whole n from 1 to ${clientLimits.deadlineMsMax}, and "keep": true to finish with what is done`,
   );
+}
+
+export function checkTags(tags: unknown, field = "tags"): Tags | undefined {
+  if (tags === undefined) return undefined;
+  const checked = tagsSchema.safeParse(tags);
+  if (checked.success) return checked.data;
+  throw invalid(field, tagRule);
 }
 
 function checkParamsSize(params: unknown): void {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { unlessUnreadable, wireVersion } from "../model/decode.ts";
 import { InputError, StorageError } from "../model/errors.ts";
+import { type Tags, tagsSchema } from "../model/labels.ts";
 import { limits } from "../model/limits.ts";
 import { encodeMarker, type Marker } from "../model/marker.ts";
 import { encodeWake } from "../model/message.ts";
@@ -54,6 +55,7 @@ export const submittedSchema = z
     reuses: text
       .describe("The run whose partials may be reused; absent where there was none.")
       .exactOptional(),
+    tags: tagsSchema.describe("Of a run that existed those of its first submit.").exactOptional(),
   })
   .meta({ id: "Submitted" });
 export type Submitted = z.infer<typeof submittedSchema>;
@@ -84,8 +86,8 @@ export async function submit(client: Client, request: RunRequest): Promise<Submi
       const packLimitMs =
         askedMs === undefined || toldMs === undefined ? undefined : Math.min(askedMs, toldMs);
       const reuses = tried.reuse?.from?.run;
-      const { phase } = tried;
-      const holding = defined({ phase, cap: tried.cap, packLimitMs, reuses });
+      const { phase, cap, tags } = tried;
+      const holding = defined({ phase, cap, packLimitMs, reuses, tags });
       return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, ...holding };
     }
     if (tried.kind === "taken") {
@@ -125,6 +127,7 @@ type Tried =
       readonly cap?: number | undefined;
       /** What the run may reuse, which is that of its first submit. */
       readonly reuse: Spec["reuse"];
+      readonly tags: Tags | undefined;
     }
   /** Another request has this id. */
   | { readonly kind: "taken"; readonly spec: Spec }
@@ -143,7 +146,7 @@ async function trySubmit(
   const created = await createSpec(client, request, { run, uid });
   let owner = uid;
   let { sha256 } = created;
-  let { reuse } = request;
+  let { reuse, tags } = request;
   let state: State | undefined;
   let phase: Submitted["phase"];
   if (created.kind === "existed") {
@@ -152,7 +155,7 @@ async function trySubmit(
     const spec = found.value;
     owner = spec.uid;
     sha256 = found.sha256;
-    reuse = spec.reuse;
+    ({ reuse, tags } = spec);
     const ours = drawn.has(owner);
     if (!ours && request.id === undefined) return { kind: "taken", spec };
     // Also of an earlier try of this call: somebody may have replaced it since.
@@ -173,13 +176,15 @@ async function trySubmit(
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
   // last, so it can no longer reach a spec that still exists after the marker.
   const now = (await readSpec(client, run))?.value.uid;
-  return now === owner ? { kind: "accepted", uid: owner, final, phase, cap, reuse } : { kind: "deleting" };
+  return now === owner
+    ? { kind: "accepted", uid: owner, final, phase, cap, reuse, tags }
+    : { kind: "deleting" };
 }
 
 async function createSpec(client: Client, request: Request, { run, uid }: RunKey) {
   const { calculation, id: _id, cap: _cap, ...work } = request;
   // JSON leaves out what is undefined.
-  const spec: Spec = { v: wireVersion, run, uid, calculation: calculation.name, ...work };
+  const spec: Spec = { v: wireVersion, run, uid, calculation: calculation.name, ...work, by: client.actor };
   const body = JSON.stringify(spec);
   const options = { contentType: "application/json" };
   const created = await ensuringContainers(client, () =>

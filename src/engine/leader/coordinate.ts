@@ -1,5 +1,7 @@
-import { addCalls, type CallCounts, shareOfCalls, subtractCalls } from "../model/calls.ts";
+import { shareOfCalls, subtractCalls } from "../model/calls.ts";
+import { spentWith } from "../model/instanceUse.ts";
 import { limits } from "../model/limits.ts";
+import { flexBilling } from "../model/prices.ts";
 import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { shareOut } from "./decide/fanOut.ts";
@@ -50,7 +52,7 @@ export async function coordinate(
   const { leader, runs, clock } = term;
   const turns = turnTaking();
   const observe = observer(term);
-  let calls = term.storage.meter.counts();
+  let spent = spentBy(term);
   while (!leader.signal.aborted) {
     const listed = await listMarkers(term);
     if (listed === "unreachable") continue;
@@ -66,11 +68,11 @@ export async function coordinate(
     const loop = newLoop(runs, pages, observed);
     const order = turns.order(markers).filter((marker) => !term.backoff.waits(marker, localMs));
     await advanceAll(term, loop, order, turns.taken);
-    calls = shareCalls(term, calls);
+    spent = shareSpent(term, spent);
     if (!leader.signal.aborted) {
       await beside();
       // None of the runs is charged for it.
-      calls = term.storage.meter.counts();
+      spent = spentBy(term);
     }
     leader.note({ runs: String(runs.size), working: [...runs.values()].slice(0, 3).map(summary).join(", ") });
     await clock.sleep(loop.skipPause ? 0 : pauseOf(term, settings), leader.signal);
@@ -186,16 +188,23 @@ function summary({ working: { run, phase, layout, chunksDone } }: TermRun): stri
   return `${run} ${phase} ${Math.floor((100 * chunksDone) / layout.chunks)} %`;
 }
 
-/** Spreads what this loop's calls were over the runs it served; they are an estimate per run, exact in total. */
-function shareCalls({ storage, runs }: Term, before: CallCounts): CallCounts {
-  const now = storage.meter.counts();
-  const spent = subtractCalls(now, before);
-  let rest = spent;
-  const count = runs.size;
-  for (const [index, run] of [...runs.values()].entries()) {
-    const share = index === count - 1 ? rest : shareOfCalls(spent, count);
+/** The calls of this process, and the time until which they and its instance are counted. */
+const spentBy = ({ storage, clock }: Term) => ({ calls: storage.meter.counts(), atMs: clock.monotonicMs() });
+
+/** Spreads what this loop spent over the runs it served, calls and instance; an estimate per run, exact in total. */
+function shareSpent(term: Term, before: ReturnType<typeof spentBy>): ReturnType<typeof spentBy> {
+  const now = spentBy(term);
+  const calls = subtractCalls(now.calls, before.calls);
+  let rest = calls;
+  const count = term.runs.size;
+  const mbMs = Math.round(((now.atMs - before.atMs) * (term.instanceMb ?? flexBilling.memoryMb)) / count);
+  for (const [index, run] of [...term.runs.values()].entries()) {
+    const share = index === count - 1 ? rest : shareOfCalls(calls, count);
     rest = subtractCalls(rest, share);
-    commit(run, { working: { ...run.working, calls: addCalls(run.working.calls, share) } });
+    const { working } = run;
+    commit(run, {
+      working: { ...working, ...spentWith(working, { calls: share, use: { mbMs, executions: 0 } }) },
+    });
   }
   return count === 0 ? before : now;
 }

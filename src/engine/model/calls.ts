@@ -1,22 +1,11 @@
-/**
- * Storage calls by billing class, and their cost: list prices in US dollars per 10,000 calls for a general purpose v2
- * account, hot, locally redundant (azure.microsoft.com/pricing/details/storage; from the price tables of infracost,
- * November 2026). The cost is an estimate, not a bill.
- */
+import { storageDollarsPer10k } from "./prices.ts";
+
+/** Storage calls by billing class, and their cost at list price: an estimate, not a bill. */
 
 /** `queue` is any queue call. `other` includes lease calls, Set Metadata, Get Properties, and batches without their parts. */
 export const billingClasses = ["write", "list", "read", "other", "queue", "delete"] as const;
 export type BillingClass = (typeof billingClasses)[number];
 export type CallCounts = Readonly<Record<BillingClass, number>>;
-
-const dollarsPer10k: CallCounts = {
-  write: 0.055,
-  list: 0.055,
-  read: 0.0044,
-  other: 0.0044,
-  queue: 0.004,
-  delete: 0,
-};
 
 const countsBy = (count: (of: BillingClass) => number): CallCounts => ({
   write: count("write"),
@@ -51,7 +40,10 @@ export const billedCalls = (counts: CallCounts): number => totalCalls(counts) - 
 
 /** List price of these calls in US dollars, to four significant digits. */
 export function dollarsOf(counts: CallCounts): number {
-  const dollars = billingClasses.reduce((sum, one) => sum + (counts[one] * dollarsPer10k[one]) / 10_000, 0);
+  const dollars = billingClasses.reduce(
+    (sum, one) => sum + (counts[one] * storageDollarsPer10k[one]) / 10_000,
+    0,
+  );
   return Number(dollars.toPrecision(4));
 }
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { decodeJson, idSchema, wireVersion } from "./decode.ts";
+import { actorSchema, tagsSchema } from "./labels.ts";
 
 /**
  * `_closed/{time}.{id}`: what a list shows of a run that has ended, all in the metadata of an empty blob, so that one
@@ -32,6 +33,11 @@ const closedRunSchema = z.object({
   retriedMs: z.number().nonnegative().optional(),
   /** As `encodeCalls`. */
   calls: z.string(),
+  /** As `encodeUse`. */
+  use: z.string().optional(),
+  tags: tagsSchema.optional(),
+  /** Who submitted it. */
+  by: actorSchema.optional(),
   /** The message is cut. */
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });

@@ -9,6 +9,10 @@ export interface LogEvent {
 export type Log = (event: LogEvent) => void;
 
 type Run = { readonly run: string; readonly uid: string };
+/** What is known of a run: who submitted it, what for, and what it cost. */
+type About = Readonly<Partial<Record<"calculation" | "tags" | "by", string | undefined>>> & {
+  readonly dollars?: number;
+};
 type Piece = Run & { readonly kind: string; readonly send: number; readonly attempt: number };
 
 const event =
@@ -38,7 +42,7 @@ export const logEvents = {
   /** A gauge, at most once a minute: the number of open runs of an active leader; 0 once, at the end of a term. */
   leading: event<{ term: number; runs: number }>("info", "leading"),
   /** Submitted over HTTP; no leader has seen the run. */
-  runSubmitted: event<Run>("info", "run-submitted"),
+  runSubmitted: event<Run & { by?: string | undefined }>("info", "run-submitted"),
   runTakenOver: event<Run & { term: number; phase: string; packsDone: number; paused: boolean }>(
     "info",
     "run-taken-over",
@@ -48,10 +52,12 @@ export const logEvents = {
     "debug",
     "packs-sent",
   ),
+  /** `tags` as `team=risk, date=2026-11-23`; `dollars` an estimate at list prices. */
   runEnded: event<
-    Run & { phase: string; ms: number; packs: number; sentAgain: number; error?: string | undefined }
+    Run & About & { phase: string; ms: number; packs: number; sentAgain: number; error?: string | undefined }
   >("info", "run-ended"),
-  runDeleted: event<Run & { term: number }>("info", "run-deleted"),
+  /** `by` who asked for it; `expiry` where nobody did. */
+  runDeleted: event<Run & { term: number; by?: string | undefined }>("info", "run-deleted"),
   expirySwept: event<{ expired: number; whole: boolean }>("info", "expiry-swept"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
   /** The container of active runs has a blob that is no run's marker; it is skipped. Each process tells once. */

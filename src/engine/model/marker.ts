@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
 import { CorruptDataError, NewerVersionError } from "./errors.ts";
+import { actorSchema } from "./labels.ts";
 
 /**
  * The marker of an active run: what its user wants, in the metadata of an empty blob, so that one list call reads all
@@ -23,6 +24,8 @@ const markerSchema = z.object({
   turn: number,
   /** Grows with each write of the marker. */
   command: number,
+  /** Who gave the last command, percent-encoded, since metadata are ASCII. */
+  who: z.string().transform(decodeActor).pipe(actorSchema).optional(),
   /** With `cancelled`: the run finishes with the packs that are done. */
   keep: z.literal("1").optional(),
   /** How a retry by other code begins: `recompute` all packs under a new plan, or `mix` with the existing partials. */
@@ -47,7 +50,16 @@ export type Marker = Omit<z.infer<typeof markerSchema>, "v">;
 export function encodeMarker(marker: Marker): Record<string, string> {
   const fields: Readonly<Record<string, unknown>> = { ...marker, v: wireVersion };
   const given = Object.keys(markerSchema.shape).filter((name) => fields[name] !== undefined);
-  return Object.fromEntries(given.map((name) => [name, String(fields[name])]));
+  const encoded = marker.who === undefined ? {} : { who: encodeURIComponent(marker.who) };
+  return { ...Object.fromEntries(given.map((name) => [name, String(fields[name])])), ...encoded };
+}
+
+function decodeActor(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is not a marker's. */

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
+import { costSchema } from "./instanceUse.ts";
+import { actorSchema, tagsSchema } from "./labels.ts";
 import { contentTypeSchema, notesSchema, resultBlobSchema } from "./resultType.ts";
 import { reusedSchema, reuseSchema } from "./reuse.ts";
 
@@ -52,6 +54,10 @@ export const specSchema = z.object({
   deadline: z.object({ ms: z.int().positive(), keep: z.boolean() }).optional(),
   /** No part of the request: its result is the same without. */
   reuse: reuseSchema.optional(),
+  /** No part of the request either. */
+  tags: tagsSchema.optional(),
+  /** Who submitted it. */
+  by: actorSchema.optional(),
   /** SHA-256 of the canonical request: the same id with another hash is another request. */
   requestHash: z.string(),
 });
@@ -106,6 +112,8 @@ export const planSchema = z
     /** Partials of earlier plans that count as those of this one. */
     reused: z.array(reusedSchema).optional(),
     calls: z.string(),
+    /** As `encodeUse`. */
+    use: z.string().optional(),
   })
   .meta({ wireVersion: stoppingPlanVersion });
 export type Plan = z.infer<typeof planSchema>;
@@ -159,7 +167,12 @@ export const manifestSchema = z.object({
   attempts: count.default(0),
   /** Terms that led the run, oldest first. */
   terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).default([]),
+  /** Those of the run. */
+  tags: tagsSchema.optional(),
   calls: z.string(),
+  use: z.string().optional(),
+  /** Of the run until its result, at list prices: an estimate, as `costOf`. */
+  cost: costSchema.optional(),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { noCalls } from "./calls.ts";
 import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
+import { instanceUseSchema } from "./instanceUse.ts";
+import { historySchema } from "./labels.ts";
 import { leftOutSchema } from "./leftOut.ts";
 import { earlierSchema, reusedSchema } from "./reuse.ts";
 import { layoutSchema, rangeSchema } from "./run.ts";
@@ -178,6 +180,10 @@ export const stateSchema = z.object({
     .default({ generation: 1, turn: 0, marks: [] }),
   /** Calls of the leaders, and what workers reported: their calls, and how the host gets and deletes their messages. */
   calls: callCountsSchema,
+  /** Instances of leaders and workers, reported in the same way. Absent: only earlier versions led the run so far. */
+  use: instanceUseSchema.optional(),
+  /** Who asked for what. */
+  history: historySchema.optional(),
   /** Terms that led this run, oldest first. */
   terms: z.array(z.object({ term: z.int().positive(), holder: z.string(), atMs: ms })),
   /** The latest failed attempt of work that has attempts left. */

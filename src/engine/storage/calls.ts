@@ -12,6 +12,9 @@ const present = new AsyncLocalStorage<string | undefined>();
 /** The calls that `work` makes, and all that it starts, are counted for this run. */
 export const callsFor = <T>(uid: string | undefined, work: () => T): T => present.run(uid, work);
 
+/** Its uid. */
+export const presentRun = (): string | undefined => present.getStore();
+
 /** Counts calls by billing class; every request that reaches the service counts, failed ones too. */
 export interface CallMeter {
   /** The counts so far, of all runs. */
@@ -42,13 +45,13 @@ export function callMeter(): CallMeter {
     counts: () => ({ ...counts }),
     count(billingClass) {
       counts[billingClass] += 1;
-      countsOf(present.getStore())[billingClass] += 1;
+      countsOf(presentRun())[billingClass] += 1;
       if (untaken.size <= runsKept) return;
       const oldest = [...untaken.keys()].find((uid) => uid !== undefined);
       untaken.set(undefined, addCalls(takeOf(undefined), takeOf(oldest)));
     },
     take() {
-      const uid = present.getStore();
+      const uid = presentRun();
       return uid === undefined ? takeOf(uid) : addCalls(takeOf(uid), takeOf(undefined));
     },
   };

@@ -43,6 +43,10 @@ import type { ChunkNow, HeldWork } from "./signs.ts";
 export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promise<void> {
   const message = await decodeDelivery(ports, delivery);
   if (message === undefined) return;
+  await ports.instance.during(message.uid, () => handleMessage(ports, delivery, message));
+}
+
+async function handleMessage(ports: WorkerPorts, delivery: Delivery, message: WorkMessage): Promise<void> {
   const ones = onePackEach(message);
   const startedMs = ports.clock.monotonicMs();
   const all = ones.map((one) => ({ one, held: ports.signs.hold(one) }));

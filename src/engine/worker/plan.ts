@@ -9,6 +9,7 @@ import {
 } from "../calculation/timeChunks.ts";
 import { encodeCalls } from "../model/calls.ts";
 import { wireVersion } from "../model/decode.ts";
+import { encodeUse } from "../model/instanceUse.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
@@ -88,6 +89,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
     ...(reused.length > 0 ? { reused: [...reused] } : {}),
     calls: encodeCalls(ports.takeCalls()),
+    use: encodeUse(ports.instance.take()),
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;

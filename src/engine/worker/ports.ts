@@ -7,6 +7,7 @@ import type { WantedOutput } from "../model/output.ts";
 import type { Range, TreeLimits } from "../model/packs.ts";
 import { olderPlan, type Plan, type Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
+import type { InstanceMeter } from "./instanceMeter.ts";
 import type { KeepPrinted } from "./keepPrinted.ts";
 import type { ChunkNow, WorkSigns } from "./signs.ts";
 import type { TaskOptions, UserCode } from "./threads/userCode.ts";
@@ -44,6 +45,7 @@ export interface ProcessState {
    * it; and those made for several runs at once, which go to the first that takes them.
    */
   readonly takeCalls: () => CallCounts;
+  readonly instance: InstanceMeter;
   /**
    * Tells the leader that instances with this code enqueue work of a run again; gives whether a note was due. `wanted` is
    * the identity of the work, `theirs` that of this process.

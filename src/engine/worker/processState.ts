@@ -1,6 +1,8 @@
+import { flexBilling } from "../model/prices.ts";
 import { oneAtATime } from "../storage/system.ts";
 import { otherCodeNotes } from "./attempt/rightCode.ts";
 import { documents } from "./documents.ts";
+import { instanceMeter } from "./instanceMeter.ts";
 import { keepPrinted } from "./keepPrinted.ts";
 import { markerWatch } from "./markerWatch.ts";
 import type { ProcessState, WorkerPorts } from "./ports.ts";
@@ -9,11 +11,12 @@ import { type SignedProcess, workSigns } from "./signs.ts";
 /** What one process keeps between messages, empty at its start. */
 export const processState = (
   ports: Pick<WorkerPorts, "storage" | "names" | "clock" | "random">,
-  process: SignedProcess,
+  process: SignedProcess & { readonly instanceMb?: number },
 ): ProcessState => ({
   documents: documents(ports.storage.blobs, ports.names),
   watch: markerWatch(ports.storage.blobs, ports.names, ports.clock),
   takeCalls: ports.storage.meter.take,
+  instance: instanceMeter(ports.clock, process.instanceMb ?? flexBilling.memoryMb),
   noteOtherCode: otherCodeNotes(ports),
   inTurn: oneAtATime(),
   signs: workSigns(ports, process),

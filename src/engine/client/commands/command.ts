@@ -68,7 +68,10 @@ export async function command(client: Client, id: string, change: Change): Promi
     deleting = decision.kind === "deleting";
     if (decision.kind !== "deleting") {
       const changed = decision.kind === "write";
-      if (!changed || (await writeMarker(client, id, decision.marker, facts.markerEtag))) {
+      if (
+        !changed ||
+        (await writeMarker(client, id, { ...decision.marker, who: client.actor }, facts.markerEtag))
+      ) {
         const { uid, command, want, generation, cap } = decision.marker;
         const keep = decision.marker.keep === "1";
         // An unchanged marker is woken for too: its writer may have crashed before its wakes.

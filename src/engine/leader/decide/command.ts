@@ -7,6 +7,7 @@ import {
   fullBitmap,
   hasBit,
 } from "../../model/bitmap.ts";
+import { type Action, withAct } from "../../model/labels.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
@@ -30,6 +31,10 @@ export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): voi
   const newTurn = marker.turn !== state.turn;
   if (marker.command === state.command && !newTurn && marker.cap === state.cap) return;
   state.doubtUpTo = doubtedUpTo(state, draft.sent);
+  if (marker.command !== state.command) {
+    const act = { command: marker.command, action: actionOf(state, marker), atMs: draft.at.nowMs };
+    state.history = withAct(state.history, { ...act, ...(marker.who !== undefined && { by: marker.who }) });
+  }
   state.command = marker.command;
   state.cap = marker.cap;
   // What is left of a run that keeps what is done are its folds, which a pause would not hold back.
@@ -44,6 +49,13 @@ export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): voi
     state.keep = true;
   else if (marker.want === "cancelled") draft.ending = { phase: "cancelled" };
   if (newTurn && !state.paused && state.phase === "computing") beginTurn(state);
+}
+
+/** What the last command asked for. */
+function actionOf({ turn }: State, { want, keep, turn: now }: Marker): Action {
+  if (want === "cancelled") return keep === undefined ? "cancel" : "finish-early";
+  if (now === turn) return "cap";
+  return want === "paused" ? "pause" : "resume";
 }
 
 /** Past its deadline a run fails, or finishes with what is done. A run that is finishing already may end. */

@@ -1,4 +1,5 @@
 import { encodeBitmap, fullBitmap } from "../../model/bitmap.ts";
+import { withAct } from "../../model/labels.ts";
 import type { Marker } from "../../model/marker.ts";
 import { indexesOf, type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
@@ -43,7 +44,9 @@ function whatEndsTold({ again, firstSend }: State): State["again"] {
 }
 
 /** `reuse`: of the run's request. */
-type Retry = Pick<Marker, "generation" | "cap" | "changed" | "code"> & Pick<Spec, "reuse">;
+type Retry = Pick<Marker, "generation" | "cap" | "changed" | "code"> &
+  Partial<Pick<Marker, "command" | "who">> &
+  Pick<Spec, "reuse">;
 
 /**
  * A closed run begins its next generation. A shard that was sealed whole and has its node keeps it; every other one
@@ -54,7 +57,9 @@ export function beginGeneration(
   { redo, ...asked }: Retry & Pick<Marker, "redo">,
   nowMs: number,
 ): State {
-  const closed = unstopped(before);
+  const { command = before.command + 1, who } = asked;
+  const act = { command, action: "retry" as const, atMs: nowMs, ...(who !== undefined && { by: who }) };
+  const closed = { ...unstopped(before), history: withAct(before.history, act) };
   if (redo === "recompute") return fromTheStart(closed, asked, nowMs);
   const { generation, cap, code } = asked;
   const {
@@ -127,6 +132,7 @@ function mixed(closed: State, code: string | undefined): Pick<State, "code" | "m
  */
 function fromTheStart(closed: State, { generation, cap, changed, code, reuse }: Retry, nowMs: number): State {
   const { run, uid, spec, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
+  const { use, history } = closed;
   return {
     ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
     spec,
@@ -136,6 +142,8 @@ function fromTheStart(closed: State, { generation, cap, changed, code, reuse }: 
     turn,
     command,
     calls,
+    ...(use === undefined ? {} : { use }),
+    ...(history === undefined ? {} : { history }),
     terms,
     refused,
     retriedMs: nowMs,

@@ -1,5 +1,6 @@
 import { clearBit, countBits, decodeBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
-import { addCalls, decodeCalls } from "../../model/calls.ts";
+import { decodeCalls } from "../../model/calls.ts";
+import { decodeUse, spentWith } from "../../model/instanceUse.ts";
 import { limits } from "../../model/limits.ts";
 import { belongsTo, parseOutputFacts } from "../../model/output.ts";
 import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
@@ -34,7 +35,7 @@ export function trackPlan(
   state.layout = { chunks, packSize, shardSize, fanIn, packMs, fold, ...(stops && { stops }) };
   if (reused !== undefined) state.reused = reused;
   state.phase = "computing";
-  state.calls = addCalls(state.calls, decodeCalls(plan.calls));
+  Object.assign(state, spentWith(state, { calls: decodeCalls(plan.calls), use: decodeUse(plan.use) }));
   delete state.tasks["plan"];
   draft.decided = true;
   if (planMs >= state.createdMs) return "planned";
@@ -72,7 +73,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
       draft.gained += 1;
       state.durationsMs.push(facts.ms);
       state.computeMs += facts.ms;
-      state.calls = addCalls(state.calls, facts.calls);
+      Object.assign(state, spentWith(state, facts));
     }
     open.done = encodeBitmap(done);
     delete open.recount;
@@ -93,7 +94,7 @@ export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
     if (!belongsTo(state, facts)) continue;
     node.node = true;
     state.taskMsMax["combine"] = Math.max(state.taskMsMax["combine"] ?? 0, facts.ms);
-    state.calls = addCalls(state.calls, facts.calls);
+    Object.assign(state, spentWith(state, facts));
     delete state.tasks[workName({ kind: "node", level, index })];
     draft.decided = true;
     const prefix = prefixAt(layoutOf(state), level, index);

@@ -18,7 +18,7 @@ export async function deleteAsked(
   pages: PageBudget,
 ): Promise<"deleted" | "more"> {
   if ((await beginDeletion(term, marker, listed.id)) === "begun")
-    return deleteRun(term, listed, marker.uid, pages);
+    return deleteRun(term, listed, marker, pages);
   const { storage, names, leader } = term;
   leader.assertLeading();
   await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });
@@ -54,7 +54,7 @@ async function beginDeletion(
 async function deleteRun(
   term: DeletingTerm,
   { id, etag }: ListedMarker,
-  uid: string,
+  { uid, by, who }: Marker,
   pages: PageBudget,
 ): Promise<"deleted" | "more"> {
   const { storage, names, leader } = term;
@@ -65,7 +65,7 @@ async function deleteRun(
   leader.assertLeading();
   const ends = { ifMatch: etag, signal: leader.lost };
   if ((await storage.blobs.remove(names.active, id, ends)) === "removed")
-    term.log(logEvents.runDeleted({ run: id, uid, term: leader.term }));
+    term.log(logEvents.runDeleted({ run: id, uid, term: leader.term, by: by ?? who }));
   return "deleted";
 }
 

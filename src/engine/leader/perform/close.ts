@@ -1,6 +1,8 @@
-import { addCalls, decodeCalls, encodeCalls } from "../../model/calls.ts";
+import { decodeCalls, encodeCalls } from "../../model/calls.ts";
 import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "../../model/closedRun.ts";
 import { unlessCorrupt } from "../../model/decode.ts";
+import { costOf, decodeUse, encodeUse, spentWith } from "../../model/instanceUse.ts";
+import { tagsText } from "../../model/labels.ts";
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { givenUpOf } from "../../model/outcomes.ts";
@@ -41,24 +43,26 @@ export async function close(
   const { nowMs } = listed;
   const next: State = { ...state, phase, tasks: {}, again: {}, batches: [], updatedMs: nowMs };
   next.finishedMs = nowMs;
-  if (manifest !== undefined) next.calls = addCalls(next.calls, decodeCalls(manifest.calls));
+  if (manifest !== undefined) {
+    const { calls, use } = manifest;
+    Object.assign(next, spentWith(next, { calls: decodeCalls(calls), use: decodeUse(use) }));
+  }
   if (difference !== undefined) next.refused = [...(next.refused ?? []), next.generation];
   const refused = difference !== undefined && ending.phase === "complete";
   const error = refused ? manifestDiffers(difference) : ending.error;
   if (phase === "failed" && error !== undefined) next.error = error;
   assertLegalMove(before, next);
   if ((await writeState(run, next)) === "adopted") return;
-  logEnd(term, next, nowMs - next.createdMs, next.error?.message);
+  logEnd(term, next, nowMs - next.createdMs, run.spec);
   await cleanUp(term, listed, { state: next, submitted: run, manifest });
 }
 
-export function logEnd(
-  { log }: Term,
-  { run, uid, phase, packsDone: packs, sentAgain }: State,
-  ms: number,
-  error: string | undefined,
-): void {
-  log(logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, error }));
+/** `spec` is absent where it does not decode. */
+export function logEnd({ log }: Term, state: State, ms: number, spec: Spec | undefined): void {
+  const { run, uid, phase, packsDone: packs, sentAgain, calls, use, error } = state;
+  const tags = spec?.tags && tagsText(spec.tags);
+  const of = { calculation: spec?.calculation, tags, by: spec?.by, dollars: costOf(calls, use).dollars };
+  log(logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, ...of, error: error?.message }));
 }
 
 /** The manifest, or none where it is missing or does not decode: then there is no result that anyone could read. */
@@ -148,6 +152,9 @@ function closedRunOf(state: State, spec: Spec | undefined, found: Manifest | und
     finishedMs: state.finishedMs ?? state.updatedMs,
     retriedMs: state.retriedMs,
     calls: encodeCalls(state.calls),
+    use: state.use && encodeUse(state.use),
+    tags: spec?.tags,
+    by: spec?.by,
     ...(layout && {
       packs: {
         ...{ total: packsOf(layout), done: state.packsDone, failed: state.packsFailed, ...givenUp(packs) },

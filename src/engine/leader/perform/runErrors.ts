@@ -99,7 +99,12 @@ async function failUnreadable(
       ? await blobs.create(names.runs, blob, body, write)
       : await blobs.replace(names.runs, blob, body, { ...write, ifMatch: there.properties.etag });
   if (reply.kind === "conflict" || reply.kind === "existed") return;
-  logEnd(term, { ...ended, run: id, uid }, 0, error.message);
+  logEnd(
+    term,
+    { ...ended, run: id, uid, error: { code: error.code, message: error.message } },
+    0,
+    submitted?.spec,
+  );
   await cleanUp(term, listed, { state: ended, submitted, manifest });
 }
 

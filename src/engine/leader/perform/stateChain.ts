@@ -23,15 +23,16 @@ export type StateStore = Pick<CoordinatorPorts, "names" | "nextSequence"> & {
   readonly storage: Pick<Storage, "blobs">;
 };
 
-export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "changed" | "code"> & {
-  readonly id: string;
-  readonly reuse?: Spec["reuse"];
-  readonly nowMs: number;
-  /** What the first state records beyond what every first state does. */
-  readonly first?: Partial<State>;
-  /** There is hardly a state yet, so making the first one comes before reading one. */
-  readonly isNew?: boolean;
-};
+export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "changed" | "code"> &
+  Partial<Pick<Marker, "command" | "who">> & {
+    readonly id: string;
+    readonly reuse?: Spec["reuse"];
+    readonly nowMs: number;
+    /** What the first state records beyond what every first state does. */
+    readonly first?: Partial<State>;
+    /** There is hardly a state yet, so making the first one comes before reading one. */
+    readonly isNew?: boolean;
+  };
 
 /**
  * Takes over the state for this term, or makes the first one. A final state is given as it is and never written

@@ -193,7 +193,7 @@ function commonStart(a: string, b: string): string {
   return a.slice(0, length);
 }
 
-export interface Output extends Omit<OutputFacts, "calls" | "plan"> {
+export interface Output extends Omit<OutputFacts, "calls" | "use" | "plan"> {
   readonly bytes: Uint8Array;
   readonly metadata?: Readonly<Record<string, string>>;
 }
@@ -223,6 +223,7 @@ export async function writeOutput(
     contentType: outputContentType("application/octet-stream", {
       ...facts,
       calls: ports.takeCalls(),
+      use: ports.instance.take(),
       plan: wanted.plan && planTag(wanted.plan),
     }),
     metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },
