@@ -192,7 +192,7 @@ const view: RunView = {
   ],
   command: { number: 2, want: "run", answer: "pending" },
   calls: { write: 86, list: 12, read: 90, other: 30, queue: 400, delete: 0 },
-  dollars: 0.00076,
+  ...{ dollars: 0.00076, storageDollars: 0.00076 },
 };
 
 describe("a run", () => {

@@ -6,7 +6,7 @@ import { at, startMs, viewOf } from "../browser/fixture/fixtureRuns.ts";
 
 const timeline = (more: Partial<Timeline>): Timeline => ({
   ...{ run: "x", uid: "u", generation: 1, packs: 100, submittedAt: at(0), nowAt: at(60) },
-  ...{ marks: [], terms: [], ...more },
+  ...{ marks: [], terms: [], commands: [], ...more },
 });
 const seconds = (spans: readonly { kind: string; fromMs: number; toMs: number }[]) =>
   spans.map(({ kind, fromMs, toMs }) => [kind, (fromMs - startMs) / 1_000, (toMs - startMs) / 1_000]);

@@ -1,5 +1,7 @@
 import * as z from "zod";
-import { dollarsOf, noCalls } from "../model/calls.ts";
+import { noCalls } from "../model/calls.ts";
+import { costOf, costSchema } from "../model/instanceUse.ts";
+import { actorSchema, tagsSchema } from "../model/labels.ts";
 import { type Marker, type Want, wantSchema } from "../model/marker.ts";
 import { givenUpOf, stopOf, stopSchema } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
@@ -67,6 +69,10 @@ export const runViewSchema = z
       .exactOptional(),
     rate: z.object({ packsPerS: z.number(), chunksPerS: z.number() }).exactOptional(),
     submittedAt: time,
+    submittedBy: actorSchema
+      .describe("`entra:`, `azure:` or `user:` and a name, or `key`. Absent where the submit told nobody.")
+      .exactOptional(),
+    tags: tagsSchema.exactOptional(),
     finishedAt: time.exactOptional(),
     deadline: z
       .object({ at: time, keep: z.boolean() })
@@ -84,13 +90,16 @@ export const runViewSchema = z
       "The leaders of this run, oldest first.",
     ),
     command: z
-      .object({ number: count, want: wantSchema.optional(), answer: commandAnswer })
+      .object({
+        ...{ number: count, want: wantSchema.optional(), answer: commandAnswer },
+        by: actorSchema.exactOptional(),
+      })
       .describe("The last command, and the leader's answer.")
       .exactOptional(),
     calls: calls.describe(
       "Up to the last write of the state, with the two calls of the Functions host for each message.",
     ),
-    dollars: z.number().describe("Cost of these calls at list prices, an estimate."),
+    ...costSchema.shape,
     error: errorSchema.exactOptional(),
     result: resultSchema.exactOptional(),
   })
@@ -106,7 +115,7 @@ interface RunFacts {
 
 /** Pure: the view of a run from its documents. */
 export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }: RunFacts): RunView {
-  const { run, uid, calculation, params, deadline, code } = spec.value;
+  const { run, uid, calculation, params, deadline, code, tags, by } = spec.value;
   // A marker of another uid belongs to an older run of this id that is being deleted.
   const marker = markerRead?.value.uid === uid ? markerRead.value : undefined;
   const state = stateRead?.value;
@@ -138,8 +147,10 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - (retriedMs ?? submittedMs)) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
     calls: called,
-    dollars: dollarsOf(called),
+    ...costOf(called, state?.use),
     ...defined({
+      submittedBy: by,
+      tags,
       // A planned run of an older version has no identity of its code.
       code: anew ? (marker?.code ?? code) : state?.layout === undefined ? (state?.code ?? code) : state.code,
       otherCode: refused && { wanted: refused.wanted, theirs: refused.theirs },
@@ -224,7 +235,9 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
 
 function commandOf(state: State | undefined, marker: Marker | undefined): RunView["command"] {
   const number = marker?.command ?? state?.command ?? 0;
-  return number === 0 ? undefined : { number, want: marker?.want, answer: answerOf(number, state, marker) };
+  if (number === 0) return undefined;
+  const by = marker?.who ?? state?.history?.find(({ command }) => command === number)?.by;
+  return { number, want: marker?.want, answer: answerOf(number, state, marker), ...defined({ by }) };
 }
 
 function answerOf(given: number, state: State | undefined, marker: Marker | undefined): CommandAnswer {

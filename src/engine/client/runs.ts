@@ -1,8 +1,9 @@
 import pMap from "p-map";
 import * as z from "zod";
-import { decodeCalls, dollarsOf } from "../model/calls.ts";
+import { decodeCalls } from "../model/calls.ts";
 import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../model/closedRun.ts";
 import { CorruptDataError, LeasefoldError, NewerVersionError } from "../model/errors.ts";
+import { costOf, costSchema, decodeUse } from "../model/instanceUse.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import { runIdPattern } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
@@ -10,6 +11,7 @@ import { type Client, clientLimits, defined } from "./client.ts";
 import { blobPage, blobPages } from "./containersAndQueues.ts";
 import { countsSchema, splitLost } from "./counts.ts";
 import { type Read, readSpec, readState } from "./runDocuments.ts";
+import { filterOf, type RunsQuery } from "./runFilter.ts";
 import { checkWhole, invalid } from "./runRequest.ts";
 import { type RunView, runViewSchema, viewOf } from "./runView.ts";
 import { errorSchema, list, text, time } from "./viewSchemas.ts";
@@ -29,6 +31,7 @@ const endedSchema = z
   .object({
     ...runViewSchema.pick({ run: true, uid: true, generation: true, submittedAt: true, elapsedS: true })
       .shape,
+    ...runViewSchema.pick({ submittedBy: true, tags: true }).shape,
     phase: z.enum(["complete", "failed", "cancelled"]),
     word: z.enum(["complete", "complete-with-gaps", "failed", "cancelled"]),
     active: z.literal(false),
@@ -38,7 +41,7 @@ const endedSchema = z
     packs: countsSchema.describe("Absent if the run was never planned.").exactOptional(),
     chunks: countsSchema.exactOptional(),
     finishedAt: time,
-    dollars: z.number(),
+    ...costSchema.shape,
     error: errorSchema.exactOptional(),
   })
   .meta({ id: "EndedRun" })
@@ -49,15 +52,6 @@ export type ListedRun = z.infer<typeof listedSchema>;
 
 /** `active`: every phase that is not final. */
 export const listPhases = ["active", "complete", "failed", "cancelled"] as const;
-
-export interface RunsQuery {
-  /** Ended runs of this page at most; `clientLimits.runsListed` by default. */
-  readonly limit?: number | undefined;
-  /** Of the page before. */
-  readonly cursor?: string | undefined;
-  readonly phase?: string | undefined;
-  readonly calculation?: string | undefined;
-}
 
 export const runsPageSchema = z
   .object({
@@ -81,12 +75,12 @@ export async function runs(client: Client, query: RunsQuery = {}): Promise<RunsP
   const cursor = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
   if (phase !== undefined && !listPhases.some((one) => one === phase))
     throw invalid("phase", `give one of ${listPhases.join(", ")}`);
-  const wanted = (run: ListedRun): boolean =>
-    calculation === undefined || ("calculation" in run && run.calculation === calculation);
+  const { wanted, sinceMs, prefix } = filterOf(client, query);
   const markers = await listMarkers(client);
   const read = ([id, marker]: [string, ListedMarker]) => readActive(client, id, marker);
   const withActive = cursor === undefined && (phase === undefined || phase === "active");
-  const active = withActive ? await pMap(markers, read, { concurrency: clientLimits.readsAtOnce }) : [];
+  const named = [...markers].filter(([id]) => id.startsWith(prefix));
+  const active = withActive ? await pMap(named, read, { concurrency: clientLimits.readsAtOnce }) : [];
   const first = active
     .filter((one) => one !== undefined)
     .filter(wanted)
@@ -95,9 +89,11 @@ export async function runs(client: Client, query: RunsQuery = {}): Promise<RunsP
   // Runs that are active again, or are being deleted, are not listed as ended.
   const shown = (run: ListedRun) =>
     !markers.has(run.run) && wanted(run) && (phase === undefined || ("phase" in run && run.phase === phase));
-  const filtered = phase !== undefined || calculation !== undefined;
+  const filtered = [phase, calculation, query.tag, query.since, query.prefix].some(
+    (one) => one !== undefined,
+  );
   const pageSize = filtered ? clientLimits.runsListedMax : limit;
-  const ended = await listClosed(client, { limit, pageSize, cursor, shown });
+  const ended = await listClosed(client, { limit, pageSize, cursor, shown, sinceMs });
   return { ...ended, runs: [...first, ...ended.runs] };
 }
 
@@ -166,10 +162,12 @@ interface Closed {
   readonly pageSize: number;
   readonly cursor: Cursor | undefined;
   readonly shown: (run: ListedRun) => boolean;
+  /** Nothing that was submitted before is asked for: what follows in the list is older. */
+  readonly sinceMs: number;
 }
 
 async function listClosed(client: Client, closed: Closed): Promise<RunsPage> {
-  const { limit, pageSize, cursor, shown } = closed;
+  const { limit, pageSize, cursor, shown, sinceMs } = closed;
   const found: ListedRun[] = [];
   let page = cursor?.page;
   let after = cursor?.after ?? "";
@@ -180,6 +178,7 @@ async function listClosed(client: Client, closed: Closed): Promise<RunsPage> {
       if (blob.name <= after) continue;
       if (found.length === limit) return { runs: found, cursor: encodeCursor(defined({ page, after })) };
       after = blob.name;
+      if ((parseClosed(blob.name)?.submittedMs ?? sinceMs) < sinceMs) return { runs: found };
       const run = listedClosed(blob);
       if (run !== undefined && shown(run)) found.push(run);
     }
@@ -201,18 +200,23 @@ function listedClosed({ name, metadata }: ListedBlob): ListedRun | undefined {
 }
 
 function viewOfClosed(
-  { finishedMs, retriedMs, calls, ...closed }: ClosedRun,
+  { finishedMs, retriedMs, calls, use, by, ...closed }: ClosedRun,
   submittedMs: number,
 ): z.infer<typeof endedSchema> {
   const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
   return {
-    ...defined({ ...closed, packs: countsOf(closed.packs), chunks: countsOf(closed.chunks) }),
+    ...defined({
+      ...closed,
+      submittedBy: by,
+      packs: countsOf(closed.packs),
+      chunks: countsOf(closed.chunks),
+    }),
     word: gaps ? "complete-with-gaps" : closed.phase,
     active: false,
     submittedAt: new Date(submittedMs).toISOString(),
     finishedAt: new Date(finishedMs).toISOString(),
     elapsedS: Math.max(0, finishedMs - (retriedMs ?? submittedMs)) / 1000,
-    dollars: dollarsOf(decodeCalls(calls)),
+    ...costOf(decodeCalls(calls), decodeUse(use)),
   };
 }
 

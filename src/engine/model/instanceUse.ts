@@ -46,16 +46,21 @@ export function spentWith(before: Spent, { calls, use }: Spent): Spent & { reado
     : { calls: all, use: addUse(before.use, use) };
 }
 
-/** What storage calls and instances cost at list prices: an estimate. */
-export const costSchema = z.object({
-  /** Storage and compute; storage alone where the other fields are absent. */
-  dollars: z.number(),
-  storageDollars: z.number(),
-  /** Absent with what follows where instances of an earlier version did the work: then it is not known. */
-  computeDollars: z.number().optional(),
-  gbS: z.number().optional(),
-  executions: count.optional(),
-});
+/** Fields of a cost are absent together where instances of an earlier version did the work: then that part is not known. */
+export const costSchema = z
+  .object({
+    dollars: z
+      .number()
+      .describe("Storage and compute at list prices: an estimate. Storage alone where compute is not known."),
+    storageDollars: z.number().describe("Storage calls."),
+    computeDollars: z
+      .number()
+      .describe("Instances of Flex Consumption while they led or computed.")
+      .exactOptional(),
+    gbS: z.number().describe("GB-seconds of these instances.").exactOptional(),
+    executions: count.describe("Deliveries of the run's messages.").exactOptional(),
+  })
+  .meta({ id: "Cost" });
 export type Cost = z.infer<typeof costSchema>;
 
 /** MB-milliseconds of one GB-second, as the meters of Azure Functions have it. */

@@ -54,15 +54,14 @@ export function actorOf(kind: "entra" | "azure" | "user", name: string): string 
 }
 
 /** What people ask of a run. */
-export const actions = ["pause", "resume", "cancel", "finish-early", "cap", "retry"] as const;
-
-export type Action = (typeof actions)[number];
+export const actionSchema = z.enum(["pause", "resume", "cancel", "finish-early", "cap", "retry"]);
+export type Action = z.infer<typeof actionSchema>;
 
 /** Commands as leaders took them up, oldest first. One that another overtook before a leader saw it is missing. */
 export const historySchema = z.array(
   z.object({
     command: z.int().nonnegative(),
-    action: z.enum(actions),
+    action: actionSchema,
     by: actorSchema.optional(),
     atMs: z.number().nonnegative(),
   }),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { cameBySchema } from "../../../election/record/record.ts";
 import { endedPacks } from "../../model/figures.ts";
+import { actionSchema, actorSchema } from "../../model/labels.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
 import { isFinal, type State } from "../../model/state.ts";
@@ -29,6 +30,10 @@ export const timelineSchema = z
         cameBy: cameBySchema.exactOptional(),
       }),
     ).describe("The terms that led this run, oldest first."),
+    submittedBy: actorSchema.exactOptional(),
+    commands: list(z.object({ action: actionSchema, at: time, by: actorSchema.exactOptional() })).describe(
+      "What people asked of it, as leaders took it up, oldest first: the newest 32.",
+    ),
     retriedAt: time.describe("When the newest retry began.").exactOptional(),
     finishedAt: time.exactOptional(),
     pausedSince: time.exactOptional(),
@@ -51,7 +56,7 @@ export async function timeline(client: Client, id: string): Promise<Timeline> {
 
 /** Pure: the terms of a run are its own; the leader's record tells how they began and ended. */
 export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, record: LeaderView): Timeline {
-  const { run, uid } = spec.value;
+  const { run, uid, by } = spec.value;
   const state = read?.value;
   const { generation = 1, progress, finishedMs, retriedMs, paused, pausedAtMs, layout } = state ?? {};
   // A retry raises the turn as a pause does, and has marks of its own.
@@ -67,7 +72,13 @@ export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, reco
     nowAt: iso(Math.max(spec.dateMs, read?.dateMs ?? 0)),
     marks: marks.map((mark) => ({ at: iso(mark.atMs), ended: Math.min(mark.ended, ended) })),
     terms: state === undefined ? [] : termsOf(state, record),
+    commands: (state?.history ?? []).map(({ action, by, atMs }) => ({
+      action,
+      at: iso(atMs),
+      ...defined({ by }),
+    })),
     ...defined({
+      submittedBy: by,
       retriedAt: isoIf(retriedMs),
       finishedAt: isoIf(finishedMs),
       pausedSince: paused && finishedMs === undefined ? isoIf(pausedAtMs) : undefined,
