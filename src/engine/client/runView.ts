@@ -2,13 +2,14 @@ import * as z from "zod";
 import { noCalls } from "../model/calls.ts";
 import { costOf, costSchema } from "../model/instanceUse.ts";
 import { actorSchema, tagsSchema } from "../model/labels.ts";
-import { type Marker, type Want, wantSchema } from "../model/marker.ts";
+import type { Marker, Want } from "../model/marker.ts";
 import { givenUpOf, stopOf, stopSchema } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
 import { packsReused } from "../model/reuse.ts";
 import { type Manifest, manifestSchema, type Spec } from "../model/run.ts";
 import { deadlineMs, isFinal, phases, type State, stateSchema } from "../model/state.ts";
 import { defined, iso } from "./client.ts";
+import { answerOf, commandOf, commandSchema } from "./commands/commandAnswer.ts";
 import { counts, countsSchema, splitLost } from "./counts.ts";
 import { remainingTime, remainingTimeSchema } from "./estimate/remainingTime.ts";
 import { asksAnew, asksRetry } from "./retried.ts";
@@ -23,11 +24,6 @@ const wordSchema = z
     "The phase for people. `not-accepted`: its submit did not complete; submitting it again with the same id completes it.",
   );
 export type RunWord = z.infer<typeof wordSchema>;
-
-const commandAnswer = z
-  .enum(["pending", "done", "too-late", "refused"])
-  .describe("`pending`: no leader has seen the command yet.");
-export type CommandAnswer = z.infer<typeof commandAnswer>;
 
 // biome-ignore format: a list of names
 const resultSchema = manifestSchema.pick({
@@ -89,13 +85,7 @@ export const runViewSchema = z
     terms: list(z.object({ term: z.int(), holder: text, since: time })).describe(
       "The leaders of this run, oldest first.",
     ),
-    command: z
-      .object({
-        ...{ number: count, want: wantSchema.optional(), answer: commandAnswer },
-        by: actorSchema.exactOptional(),
-      })
-      .describe("The last command, and the leader's answer.")
-      .exactOptional(),
+    command: commandSchema.exactOptional(),
     calls: calls.describe(
       "Up to the last write of the state, with the two calls of the Functions host for each message.",
     ),
@@ -231,21 +221,6 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
       stop: stopOf(state),
     }),
   };
-}
-
-function commandOf(state: State | undefined, marker: Marker | undefined): RunView["command"] {
-  const number = marker?.command ?? state?.command ?? 0;
-  if (number === 0) return undefined;
-  const by = marker?.who ?? state?.history?.find(({ command }) => command === number)?.by;
-  return { number, want: marker?.want, answer: answerOf(number, state, marker), ...defined({ by }) };
-}
-
-function answerOf(given: number, state: State | undefined, marker: Marker | undefined): CommandAnswer {
-  if (state === undefined) return "pending";
-  if (state.command >= given) return state.answer ?? "done";
-  // A run that has ended can only be deleted or retried.
-  const possible = marker?.want === "delete" || (marker?.generation ?? 0) > state.generation;
-  return isFinal(state.phase) && !possible ? "too-late" : "pending";
 }
 
 function resultOf(manifest: Manifest): NonNullable<RunView["result"]> {

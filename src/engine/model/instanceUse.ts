@@ -33,6 +33,16 @@ export function decodeUse(text: string | undefined): InstanceUse | undefined {
   return use.success && more.length === 0 ? use.data : noUse;
 }
 
+/** Storage calls as documents hold them. */
+export const callCountsSchema = z.object({
+  write: count,
+  list: count,
+  read: count,
+  other: count,
+  queue: count,
+  delete: count,
+});
+
 interface Spent {
   readonly calls: CallCounts;
   readonly use?: InstanceUse | undefined;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { noCalls } from "./calls.ts";
 import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
-import { instanceUseSchema } from "./instanceUse.ts";
+import { callCountsSchema, instanceUseSchema } from "./instanceUse.ts";
 import { historySchema } from "./labels.ts";
 import { leftOutSchema } from "./leftOut.ts";
 import { earlierSchema, reusedSchema } from "./reuse.ts";
@@ -53,15 +53,6 @@ const sendsSchema = z.object({
   doubt: rangeSchema.optional(),
 });
 export type Sends = z.infer<typeof sendsSchema>;
-
-export const callCountsSchema = z.object({
-  write: count,
-  list: count,
-  read: count,
-  other: count,
-  queue: count,
-  delete: count,
-});
 
 /** How many packs had ended (done or failed) at a time, and the total time of those done. */
 const progressMarkSchema = z.object({ atMs: ms, ended: count, computeMs: ms });

@@ -1,9 +1,10 @@
 import { specBlob } from "../../model/runBlobs.ts";
 import type { Client } from "../client.ts";
 import { headMarker, readBlob } from "../runDocuments.ts";
-import type { CommandAnswer, RunView } from "../runView.ts";
+import type { RunView } from "../runView.ts";
 import { status } from "../status.ts";
 import { type Commanded, uidOf } from "./command.ts";
+import type { CommandAnswer } from "./commandAnswer.ts";
 
 const pollMs = 250;
 
