@@ -147,7 +147,7 @@ function checkDeadline(deadline: unknown): Spec["deadline"] {
   );
 }
 
-export function checkTags(tags: unknown, field = "tags"): Tags | undefined {
+function checkTags(tags: unknown, field = "tags"): Tags | undefined {
   if (tags === undefined) return undefined;
   const checked = tagsSchema.safeParse(tags);
   if (checked.success) return checked.data;
