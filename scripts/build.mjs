@@ -216,6 +216,8 @@ await buildOwnCalculations(root, out).catch((error) => {
 });
 
 await cp(join(root, "src/tools/dashboard/index.html"), join(out, "ui", "index.html"));
+// A test compares it with the routes.
+await cp(join(root, "docs/openapi.json"), join(out, "ui", "openapi.json"));
 const pages = await Promise.all(pageFiles.map((name) => readFile(join(out, "ui", name))));
 const pageBytes = pages.reduce((sum, page) => sum + gzipSync(page, { level: 9 }).length, 0);
 const sizes = await Promise.all(

@@ -7,6 +7,7 @@ import { planWithin } from "../../src/engine/client/estimate/planInThread.ts";
 import { planWorkers } from "../../src/engine/client/estimate/planWorkers.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
+import { checkAnswer } from "../support/checkAnswer.ts";
 import { localCode } from "../support/localCode.ts";
 
 /** A request as the host would hand it over. */
@@ -85,6 +86,8 @@ export async function call(
   if (taker === undefined) throw new Error(`no function takes ${route}`);
   const asked = { ...request, method: request.method === "HEAD" ? "HEAD" : method, params: { rest } };
   const answered = await taker.handle(asked, context);
+  // Without the name at its end a path is that of another route.
+  if (!path.endsWith("/")) checkAnswer(route, { ...answered, method: asked.method });
   const headers = new Headers(answered.headers);
   return { ...answered, header: (one) => headers.get(one), logged };
 }

@@ -43,10 +43,10 @@ test("each first segment of the routes has one function, which takes every metho
   for (const { methods } of registered) expect(methods).toEqual(all);
 });
 
-test("every route has the level that the table gives it: only health and the files of the page need no key", () => {
+test("every route has the level that the table gives it: only health, the document and the files of the page need no key", () => {
   const open = registered.filter(({ authLevel }) => authLevel === "anonymous").map(({ route }) => route);
-  expect(open).toEqual(["health/{*rest}", "ui/{*rest}"]);
-  expect(registered.filter(({ authLevel }) => authLevel === "function")).toHaveLength(registered.length - 2);
+  expect(open).toEqual(["health/{*rest}", "ui/{*rest}", "openapi.json/{*rest}"]);
+  expect(registered.filter(({ authLevel }) => authLevel === "function")).toHaveLength(registered.length - 3);
   for (const { route, anonymous } of routes)
     expect([route, open.includes(`${route.split("/")[0]}/{*rest}`)]).toEqual([route, anonymous === true]);
 });

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { routes } from "../../src/app/api/routes.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 
 /** The pages are held against the code, the checkers of the simulation and each other. */
@@ -183,27 +182,6 @@ test("each decision has a context, what was decided, its cost and what would cha
 
 test("the README is short enough to be read", () => {
   expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(160);
-});
-
-test("docs/HTTP.md names every route of the app and no other", () => {
-  const told = rowsOf(/^\| route \| answers \| does \|/, read("docs/HTTP.md")).map(([route]) =>
-    route?.replaceAll("`", ""),
-  );
-  const app = routes.map(({ method, route }) => `${method} /api/${route}`);
-  expect([...told].sort()).toEqual(app.sort());
-});
-
-test("docs/HTTP.md names every query parameter of every route and no other", () => {
-  const told = rowsOf(/^\| route \| answers \| does \|/, read("docs/HTTP.md")).map(
-    ([route = "", , does = ""]) => {
-      const names = [...does.matchAll(/`\?(\w+)=/g)].map(([, name]) => name);
-      return [route.replaceAll("`", ""), [...new Set(names)].sort()] as const;
-    },
-  );
-  const app = routes.map(
-    ({ method, route, query }) => [`${method} /api/${route}`, Object.keys(query).sort()] as const,
-  );
-  expect(Object.fromEntries(told)).toEqual(Object.fromEntries(app));
 });
 
 test("pages, help and errors name the options of calculations as the command line has them", async () => {

@@ -42,8 +42,8 @@ export const problemSchema = z
     code: z.string().describe("Stable, for programs."),
     field: z.string().describe("The one field that is wrong.").exactOptional(),
   })
-  .meta({ id: "Problem" })
-  .describe("RFC 9457 problem details.");
+  .describe("RFC 9457 problem details.")
+  .meta({ id: "Problem" });
 
 /** RFC 9457 problem details of anything thrown. The message of a bug stays in the log. */
 export function problemOf(error: unknown): ApiAnswer {

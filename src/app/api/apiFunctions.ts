@@ -27,7 +27,7 @@ const taken = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as co
 export function apiFunctions(host: ApiHost, facts: InstanceFacts): readonly ApiFunction[] {
   const groups = Map.groupBy(routes, ({ route }) => route.split("/")[0] ?? "");
   return [...groups].map(([segment, own]) => ({
-    name: `api${segment.slice(0, 1).toUpperCase()}${segment.slice(1)}`,
+    name: `api${segment.slice(0, 1).toUpperCase()}${segment.slice(1).replaceAll(/\W/g, "")}`,
     methods: taken,
     route: `${segment}/{*rest}`,
     anonymous: own.every(({ anonymous }) => anonymous === true),

@@ -5,11 +5,12 @@ import { ConfigError, InputError, messageOf } from "../../engine/model/errors.ts
 import { type ApiLog, harmless, problemOf } from "./answer.ts";
 import { type ApiAnswer, type ApiRequest, isKnown } from "./apiRequest.ts";
 
-/** The files of the dashboard, as the build leaves them in `dist/ui`: no data, so they are served to anyone. */
+/** The files of the dashboard, and the document of the API, as the build leaves them in `dist/ui`: no data, so they are served to anyone. */
 const types: Readonly<Record<string, string>> = {
   "index.html": "text/html; charset=utf-8",
   "app.js": "text/javascript; charset=utf-8",
   "app.css": "text/css; charset=utf-8",
+  "openapi.json": "application/json",
 };
 
 /**

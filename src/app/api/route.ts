@@ -51,6 +51,8 @@ interface Described {
   readonly takes?: "application/octet-stream";
   /** It gives an ETag and answers 304 to `If-None-Match`. */
   readonly cached?: true;
+  /** The one header of its own that it takes. */
+  readonly header?: string;
   /** Takes `Range` and `If-Range`. */
   readonly ranges?: true;
   /** Served without a key. All routes of one first segment agree, because the host checks keys per function. */

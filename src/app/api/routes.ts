@@ -1,3 +1,4 @@
+import * as z from "zod";
 import * as inspect from "./inspect.ts";
 import { givePage } from "./page.ts";
 import * as result from "./result.ts";
@@ -9,6 +10,8 @@ import * as uploads from "./uploads.ts";
 // The page itself holds no data, so it needs no key.
 const page = { method: "GET", anonymous: true, cached: true } as const;
 const give: Route["give"] = (request, log) => givePage(request, log);
+const openApi: Route["give"] = (request, log) =>
+  givePage({ ...request, params: { file: "openapi.json" } }, log);
 
 /** Every route of the API. No two match one path by one method. */
 export const routes: readonly Route[] = [
@@ -46,4 +49,11 @@ export const routes: readonly Route[] = [
     answer: "text/html",
   }),
   localRoute({ ...page, give, route: "ui/{file}", summary: "Its script and its style.", answer: "*/*" }),
+  localRoute({
+    ...page,
+    give: openApi,
+    route: "openapi.json",
+    summary: "This document, in OpenAPI 3.1.",
+    answer: z.record(z.string(), z.unknown()),
+  }),
 ];

@@ -22,6 +22,7 @@ export const submitRun = defineRoute({
   route: "runs",
   summary: "Submits a run. The same request with the same id, or `Idempotency-Key`, is the same run.",
   body: requestSchema,
+  header: "Idempotency-Key",
   status: 202,
   answer: submittedSchema.extend({
     retry: z
@@ -29,7 +30,10 @@ export const submitRun = defineRoute({
       .describe("Of a run that ended without a result: the request that retries it.")
       .exactOptional(),
   }),
-  problems: { 400: ["bad-parameter"], 404: [], 409: ["id-taken", "being-deleted"] },
+  problems: {
+    400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse"],
+    409: ["id-taken", "being-deleted"],
+  },
   async handler(request, _client, { submit, log }) {
     const { body } = request;
     const submitted = await submit({ ...body, id: idOf(request, body.id) });
@@ -72,7 +76,11 @@ export const changeRun = defineRoute({
   summary: "Pauses, resumes or cancels a run, or sets its cap. Its status shows when a leader has done it.",
   body: changeSchema,
   ...commanded,
-  problems: { ...noRun, 409: ["too-late", "not-accepted", "not-allowed", "being-deleted"] },
+  problems: {
+    ...noRun,
+    400: [...noRun[400], "one-change", "bad-keep"],
+    409: ["too-late", "not-accepted", "not-allowed", "being-deleted"],
+  },
   handler: async (request, client) =>
     fresh(await command(client, routeParam(request, "id"), changeOf(request.body)), 202),
 });

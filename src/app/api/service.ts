@@ -24,7 +24,11 @@ export const planRun = defineRoute({
   summary: "Size, duration and cost estimate of a run, before anything is paid. Stores nothing.",
   body: planSchema,
   answer: estimateSchema,
-  problems: { 503: ["plans-at-once"], 504: ["plan-over-limit"] },
+  problems: {
+    400: ["unknown-calculation", "params-too-large"],
+    503: ["plans-at-once"],
+    504: ["plan-over-limit"],
+  },
   handler: async ({ body }, _client, { plan }) => fresh(await plan(body)),
 });
 

@@ -27,7 +27,7 @@ export const postUpload = defineRoute({
   takes: "application/octet-stream",
   status: 201,
   answer: uploadedSchema,
-  problems: { 400: ["bad-input-name"], 403: ["uploads-denied"], 409: ["other-content"] },
+  problems: { 400: ["bad-name"], 403: ["uploads-denied"], 409: ["other-content"] },
   async handler(request, client) {
     const { replace } = request.query;
     const path = `${routeParam(request, "prefix")}/${routeParam(request, "path")}`;

@@ -23,8 +23,8 @@ export const groupSchema = z
     tasks: list(text).describe("Failed work that is no pack: `plan`, `node/1/00003` or `finish`."),
     attempts: count,
   })
-  .meta({ id: "FailureGroup" })
-  .describe("Failures with the same error but for the numbers in it.");
+  .describe("Failures with the same error but for the numbers in it.")
+  .meta({ id: "FailureGroup" });
 export type FailureGroup = z.infer<typeof groupSchema>;
 
 const messageCharactersMax = 300;

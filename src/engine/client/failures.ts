@@ -26,10 +26,10 @@ const failureViewSchema = z
       .describe("The inputs of its chunks, in order: only on request, for a listed plan and a small pack.")
       .exactOptional(),
   })
-  .meta({ id: "Failure" })
   .describe(
     "How one send of one piece of work ended without output, or one chunk of it; or the latest failed attempt of work that is still tried. `chunks` are those that failed, where that is known, and else the whole pack.",
-  );
+  )
+  .meta({ id: "Failure" });
 export type FailureView = z.infer<typeof failureViewSchema>;
 
 export const failuresSchema = z

@@ -15,8 +15,8 @@ const inputsSchema = z
     modifiedAt: time.describe("Of the newest file."),
     sha256: text.describe("Of a single file, where an upload left it.").exactOptional(),
   })
-  .meta({ id: "Inputs" })
-  .describe("Files that were uploaded, at one path: a file, or a folder with all that is in it.");
+  .describe("Files that were uploaded, at one path: a file, or a folder with all that is in it.")
+  .meta({ id: "Inputs" });
 export const uploadsSchema = z.object({ uploads: list(inputsSchema) });
 export type Inputs = z.infer<typeof inputsSchema>;
 export const uploadedSchema = inputsSchema.pick({ source: true, bytes: true }).extend({ sha256: text });

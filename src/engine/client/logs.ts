@@ -19,8 +19,8 @@ const lineSchema = z
     attempt: text.describe("`{send}-{delivery}-{random}`."),
     instance: text,
   })
-  .meta({ id: "LogLine" })
-  .describe("A line that user code printed.");
+  .describe("A line that user code printed.")
+  .meta({ id: "LogLine" });
 export type LogLine = z.infer<typeof lineSchema>;
 
 export const logsSchema = z

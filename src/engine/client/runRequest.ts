@@ -11,7 +11,7 @@ import { requestHashOf } from "../model/storedSpec.ts";
 import type { Random } from "../storage/ports.ts";
 import { clientLimits } from "./client.ts";
 
-/** What `checkRequest` compares with its limits, and refuses with a code and a rule of its own. */
+/** What `checkRequest` compares with its limits, and refuses by a rule of its own, with the code `bad-{field}` or `code`. */
 const checkedLater = <T extends z.ZodType>(as: T) => z.custom<z.input<T>>(() => true).meta({ as });
 export const wholeNumber = (max: number) => z.number().meta({ as: z.int().min(1).max(max) });
 
@@ -27,11 +27,11 @@ export const requestSchema = z
     // A record would drop the key `__proto__`, which the check of the parameters refuses.
     params: z
       .custom<Readonly<Record<string, unknown>>>(isRecord, "must be an object")
-      .meta({ as: z.record(z.string(), z.unknown()) })
+      .meta({ as: z.record(z.string(), z.unknown()), code: "bad-parameter" })
       .optional(),
     id: z
       .string()
-      .meta({ as: idSchema })
+      .meta({ as: idSchema, code: "bad-run-id" })
       .describe("Makes the submit idempotent; drawn by default.")
       .optional(),
     packSize: wholeNumber(clientLimits.packSizeMax)

@@ -23,8 +23,8 @@ const unreadableSchema = z
     active: z.boolean(),
     error: errorSchema,
   })
-  .meta({ id: "UnreadableRun" })
-  .describe("A run whose documents this version cannot read; the other runs are listed all the same.");
+  .describe("A run whose documents this version cannot read; the other runs are listed all the same.")
+  .meta({ id: "UnreadableRun" });
 type UnreadableRun = z.infer<typeof unreadableSchema>;
 
 const endedSchema = z
@@ -44,8 +44,8 @@ const endedSchema = z
     ...costSchema.shape,
     error: errorSchema.exactOptional(),
   })
-  .meta({ id: "EndedRun" })
-  .describe("What a list shows of an ended run.");
+  .describe("What a list shows of an ended run.")
+  .meta({ id: "EndedRun" });
 
 const listedSchema = z.union([runViewSchema, endedSchema, unreadableSchema]);
 export type ListedRun = z.infer<typeof listedSchema>;

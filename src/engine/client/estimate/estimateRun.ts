@@ -95,8 +95,8 @@ export const estimateSchema = z
       unmeasured: text.describe("Why no time is known: then calls and dollars are not those of the run."),
     }),
   ])
-  .meta({ id: "Estimate" })
-  .describe("Size, duration and cost estimate of a run.");
+  .describe("Size, duration and cost estimate of a run.")
+  .meta({ id: "Estimate" });
 export type RunEstimate = z.infer<typeof estimateSchema>;
 
 export interface EstimatePorts {

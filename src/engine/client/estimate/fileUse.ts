@@ -5,8 +5,8 @@ import { count } from "../viewSchemas.ts";
 
 export const fileUseSchema = z
   .object({ list: count, read: count, bytes: count })
-  .meta({ id: "FileUse" })
-  .describe("Calls of a calculation on its files, by billing class, and the bytes that it asked for.");
+  .describe("Calls of a calculation on its files, by billing class, and the bytes that it asked for.")
+  .meta({ id: "FileUse" });
 export type FileUse = z.infer<typeof fileUseSchema>;
 
 export const callsOf = ({ list, read }: FileUse): CallCounts => calls({ list, read });

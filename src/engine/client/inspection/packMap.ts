@@ -13,10 +13,10 @@ export const packMapSchema = z
     ...{ ...runKey, generation, packs: count, shardSize: count, packsPerCell: z.int().positive() },
     cells: z.object({ done: cell, gapped: cell, failed: cell, givenUp: cell, inFlight: cell, resent: cell }),
   })
-  .meta({ id: "PackMap" })
   .describe(
     "The packs of a run, counted in at most 2,000 cells of neighboring packs. Cell `i` counts the packs from `i * packsPerCell` on; the rest of a cell was not sent.",
-  );
+  )
+  .meta({ id: "PackMap" });
 export type PackMap = z.infer<typeof packMapSchema>;
 
 /** `resent`: those in flight that were resent. */

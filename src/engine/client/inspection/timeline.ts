@@ -42,8 +42,8 @@ export const timelineSchema = z
       .describe("The run was paused: marks before the pause are moved up to its end.")
       .exactOptional(),
   })
-  .meta({ id: "Timeline" })
-  .describe("Progress of a run over time, and who led it. Times are those of the storage service.");
+  .describe("Progress of a run over time, and who led it. Times are those of the storage service.")
+  .meta({ id: "Timeline" });
 export type Timeline = z.infer<typeof timelineSchema>;
 
 /** Two reads and a HEAD, of an ended run two. Throws `InputError` for an unknown run. */

@@ -51,10 +51,10 @@ export const workersSchema = z
     runs: list(z.object({ ...runKey, instances: count, threads: count })),
     unreadable: list(z.object({ blob: text, reason: text })).describe("Signs that do not decode."),
   })
-  .meta({ id: "Workers" })
   .describe(
     "What processes tell of their work by their signs, and how many compute each run. Short work leaves no sign, and neither does an idle process, so not every instance is here.",
-  );
+  )
+  .meta({ id: "Workers" });
 export type Workers = z.infer<typeof workersSchema>;
 
 /** One list call for up to 5,000 processes. */

@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { ApiPorts } from "../../../app/api/apiRequest.ts";
+import { pageFile } from "../../../app/api/page.ts";
 import type { Client } from "../../../engine/client/client.ts";
 import { describeCalculations } from "../../../engine/client/describeCalculations.ts";
 import { type PlanRequest, planWithin } from "../../../engine/client/estimate/planInThread.ts";
@@ -46,6 +47,14 @@ export function addUi(program: Command, session: Session): void {
         await ui.stop();
       }
     });
+}
+
+/** `leasefold openapi`: the document that `GET openapi.json` gives. */
+export function addOpenApi(program: Command, session: Session): void {
+  program
+    .command("openapi")
+    .description("print the OpenAPI document of the HTTP API")
+    .action(() => session.print(pageFile("openapi.json").body.toString().trimEnd()));
 }
 
 async function startUi(session: Session, { port, readOnly = false }: Options): Promise<ServedUi> {
