@@ -122,6 +122,8 @@ resource previewRole 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
     permissions: [
       {
         actions: [
+          'Microsoft.App/containerApps/read'
+          'Microsoft.App/managedEnvironments/read'
           'Microsoft.Authorization/locks/read'
           'Microsoft.Authorization/roleAssignments/read'
           'Microsoft.Insights/actionGroups/read'

@@ -54,6 +54,27 @@ param siteUpdateStrategy string = 'Recreate'
 @maxValue(36500)
 param keepDays int = 30
 
+@description('Image of workers in containers beside the apps: Dockerfile makes it. Empty for none.')
+@maxLength(255)
+param workerImage string = ''
+
+@description('Server of the registry that the workers\' identity pulls the image from, with a role that you assign there; empty for a public one.')
+@maxLength(255)
+param workerRegistry string = ''
+
+@description('The most workers in containers; they come and go with the packs that wait.')
+@minValue(1)
+@maxValue(1000)
+param workerReplicas int = 20
+
+@description('Cores of one worker, each with 2 GB and a thread.')
+@allowed([1, 2, 4])
+param workerCores int = 2
+
+@description('Machines of the workers: Consumption by the second, or a dedicated or GPU profile of Container Apps.')
+@allowed(['Consumption', 'D4', 'D8', 'D16', 'D32', 'E4', 'E8', 'E16', 'E32', 'NC24-A100', 'Consumption-GPU-NC8as-T4', 'Consumption-GPU-NC24-A100'])
+param workerProfile string = 'Consumption'
+
 @description('Further settings of the app, by their names.')
 param settings leasefoldSettings = {}
 
@@ -154,6 +175,7 @@ module network 'modules/network.bicep' = if (privateNetwork) {
     prefix: prefix
     regions: regions
     addressPrefix: addressPrefix
+    withWorkers: !empty(workerImage)
     tags: allTags
   }
 }
@@ -227,6 +249,38 @@ module appRoles 'modules/appRoles.bicep' = [
     }
   }
 ]
+
+module workers 'modules/containerWorkers.bicep' = if (!empty(workerImage)) {
+  name: 'workers'
+  params: {
+    prefix: prefix
+    location: location
+    tags: allTags
+    image: workerImage
+    registry: workerRegistry
+    replicas: workerReplicas
+    cores: workerCores
+    profile: workerProfile
+    subnetId: privateNetwork ? network!.outputs.workerSubnetId : ''
+    accountName: data.outputs.name
+    namespace: namespace
+    settings: settings
+    blobServiceUri: data.outputs.blobServiceUri
+    queueServiceUri: data.outputs.queueServiceUri
+    workspaceId: monitoring ? logs!.outputs.workspaceId : ''
+  }
+}
+
+module workerRoles 'modules/appRoles.bicep' = if (!empty(workerImage)) {
+  name: 'roles-workers'
+  params: {
+    principalId: workers!.outputs.principalId
+    accountName: data.outputs.name
+    namespace: namespace
+    hostStorageName: ''
+    componentName: ''
+  }
+}
 
 module hostEndpoints 'modules/privateEndpoints.bicep' = [
   for (one, i) in regions: if (privateNetwork) {

@@ -199,6 +199,9 @@ type leasefoldSettings = {
   @description('Files of your own calculations inside the package, separated by commas.')
   LEASEFOLD_CALCULATIONS: string?
 
+  @description('Names of the calculations that the apps compute, separated by commas; all by default.')
+  LEASEFOLD_ONLY: string?
+
   @description('Containers that calculations may read beside the one of inputs, separated by commas; give the apps Storage Blob Data Reader there.')
   LEASEFOLD_SOURCES: string?
 

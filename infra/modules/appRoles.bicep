@@ -1,5 +1,5 @@
-// What one app may do with the data: each role on one container, one queue or one component, never on the account; and
-// with the account of its own host. The name of an assignment holds the principal: an identity that is made anew is another
+// What one app, or the workers in containers, may do with the data: each role on one container, one queue or one component, never
+// on the account; and an app with the account of its own host. The name of an assignment holds the principal: an identity that is made anew is another
 // one, and Azure refuses to hand an assignment over. So the roles are a module, which learns the principal at its start.
 
 import { appContainerRoles, containerSuffixes, queueSuffixes, roles } from '../shared.bicep'
@@ -19,8 +19,7 @@ param accountName string
 @maxLength(40)
 param namespace string
 
-@description('The account of the app\'s host.')
-@minLength(3)
+@description('The account of the app\'s host; empty for workers in containers, which have none.')
 @maxLength(24)
 param hostStorageName string
 
@@ -66,12 +65,12 @@ resource component 'Microsoft.Insights/components@2020-02-02' existing = if (!em
   name: empty(componentName) ? 'none' : componentName
 }
 
-resource hostStorage 'Microsoft.Storage/storageAccounts@2025-01-01' existing = {
-  name: hostStorageName
+resource hostStorage 'Microsoft.Storage/storageAccounts@2025-01-01' existing = if (!empty(hostStorageName)) {
+  name: empty(hostStorageName) ? 'none' : hostStorageName
 }
 
 // Locks, keys and the package are blobs; timer and queue triggers need nothing else of the host's own account.
-resource hostRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+resource hostRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(hostStorageName)) {
   name: guid(hostStorage.id, principalId, roles['Storage Blob Data Owner'])
   scope: hostStorage
   properties: {

@@ -14,6 +14,9 @@ param regions region[]
 @description('Address space of all networks together; each region takes a /20 of it.')
 param addressPrefix string
 
+@description('Whether workers in containers need a subnet in the first region.')
+param withWorkers bool
+
 @description('Tags of every resource.')
 param tags object
 
@@ -70,6 +73,24 @@ resource endpointSubnets 'Microsoft.Network/virtualNetworks/subnets@2024-07-01' 
   }
 ]
 
+// A subnet of its own, as an environment of containers takes all of one.
+resource workerSubnet 'Microsoft.Network/virtualNetworks/subnets@2024-07-01' = if (withWorkers) {
+  parent: networks[0]
+  name: 'workers'
+  properties: {
+    addressPrefix: cidrSubnet(ranges[0], 23, 1)
+    delegations: [
+      {
+        name: 'containers'
+        properties: {
+          serviceName: 'Microsoft.App/environments'
+        }
+      }
+    ]
+  }
+  dependsOn: [endpointSubnets]
+}
+
 // The data account has its private endpoints in the first region; the others reach them over a peering.
 resource toFirst 'Microsoft.Network/virtualNetworks/virtualNetworkPeerings@2024-07-01' = [
   for i in range(1, regionCount - 1): {
@@ -81,7 +102,7 @@ resource toFirst 'Microsoft.Network/virtualNetworks/virtualNetworkPeerings@2024-
         id: networks[0].id
       }
     }
-    dependsOn: [endpointSubnets]
+    dependsOn: [endpointSubnets, workerSubnet]
   }
 ]
 
@@ -127,6 +148,9 @@ resource links 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2024-06-01
 
 @description('Per region the subnet that apps go out through.')
 output appSubnetIds string[] = [for i in range(0, regionCount): appSubnets[i].id]
+
+@description('The subnet of workers in containers; empty without them.')
+output workerSubnetId string = withWorkers ? workerSubnet.id : ''
 
 @description('Per region the subnet of private endpoints.')
 output endpointSubnetIds string[] = [for i in range(0, regionCount): endpointSubnets[i].id]

@@ -36,6 +36,7 @@ const named = [
   "deployment",
   "resource-name",
   "publish-path",
+  "scale-queue",
   "redundancy",
   "peering-order",
   "drift-containers",

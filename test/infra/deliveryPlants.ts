@@ -3,6 +3,7 @@ import { type Plant, plant } from "./plant.ts";
 const main = "infra/main.bicep";
 const app = "infra/modules/functionApp.bicep";
 const shared = "infra/shared.bicep";
+const workers = "infra/modules/containerWorkers.bicep";
 const workflow = ".github/workflows/deploy.yml";
 
 /** Mistakes in what the templates deploy, and on the way to Azure. */
@@ -43,7 +44,28 @@ export const deliveryPlants: readonly Plant[] = [
     "redundancy",
     /westus: Standard_ZRS/,
   ),
-  ...["toFirst", "appSubnets", "endpointSubnets"].map((one) =>
+  plant(
+    workers,
+    "for queue in ['packs', 'urgent']",
+    "for queue in ['pack']",
+    "scale-queue",
+    /no queue is called leasefold-pack/,
+  ),
+  plant(
+    workers,
+    "              identity: identity.id\n",
+    "",
+    "scale-queue",
+    /leasefold-packs asks as nobody/,
+  ),
+  plant(
+    main,
+    "    principalId: workers!.outputs.principalId\n",
+    "    principalId: apps[0].outputs.principalId\n",
+    "scale-queue",
+    /-work-id has no role on the queue leasefold-urgent/,
+  ),
+  ...["toFirst", "appSubnets", "endpointSubnets, workerSubnet"].map((one) =>
     plant("infra/modules/network.bicep", `    dependsOn: [${one}]\n`, "", "peering-order", /race/),
   ),
   plant(

@@ -2,6 +2,7 @@ import { type Plant, plant } from "./plant.ts";
 
 const main = "infra/main.bicep";
 const app = "infra/modules/functionApp.bicep";
+const workers = "infra/modules/containerWorkers.bicep";
 const roles = "infra/modules/appRoles.bicep";
 const data = "infra/modules/dataStorage.bicep";
 const network = "infra/modules/network.bicep";
@@ -49,6 +50,13 @@ export const refusalPlants: readonly Plant[] = [
   plant(...given('"instanceMemoryMB": { "value": 1024 }'), "refused-instance-size", /1024 MB/),
   plant(...given('"maximumInstanceCount": { "value": 10 }'), "refused-instance-count", /at most 10/),
   plant(...given('"runtimeVersion": { "value": "24.0" }'), "refused-runtime", /node 24\.0/),
+  plant(
+    workers,
+    "memory: '${cores * 2}Gi'",
+    "memory: '${cores}Gi'",
+    "refused-container-size",
+    /2 cores with 2Gi.*ContainerAppInvalidResourceTotal/,
+  ),
   plant(app, "zoneRedundant: overZones", "zoneRedundant: zoneRedundant", "refused-zones", /westus/),
   plant("docs/DEPLOY.md", "`Microsoft.App`", "", "refused-registration", /Microsoft\.App/),
   plant(

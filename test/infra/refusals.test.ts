@@ -52,7 +52,7 @@ test("each refusal has a rule of its own, a code and threads of GitHub", () => {
 });
 
 test("each refusal is about a type that the templates deploy", () => {
-  const more: Fields = { privateNetwork: true, alertEmail: "a@example.org" };
+  const more: Fields = { privateNetwork: true, alertEmail: "a@example.org", workerImage: "image" };
   const types = new Set([
     ...deployment(project, { ...given, ...more }).map(({ type }) => type),
     ...deployment(project, { repository: "o/n" }, "infra/bootstrap.bicep").map(({ type }) => type),

@@ -28,6 +28,7 @@ const switches: readonly (readonly (readonly [name: string, parameters: Fields])
   [["logStorage on", { logStorage: true }]],
   [["alertEmail", { alertEmail: "a@example.org" }]],
   [["lock on", { lock: true }]],
+  [["workerImage", { workerImage: "leasefold:1" }]],
 ];
 
 /** What of a resource tells one deployment from another, in one line. */
@@ -49,6 +50,7 @@ function lineOf({ type, name, id, body }: Resource): string {
       of("siteConfig", "ipSecurityRestrictionsDefaultAction"),
       of("virtualNetworkSubnetId") && "in its network",
     ],
+    "Microsoft.App/containerApps": [`0 to ${of("template", "scale", "maxReplicas")}`],
     "Microsoft.Web/serverfarms": [of("zoneRedundant") && "over zones"],
     "Microsoft.Web/sites/config": [`${Object.keys((body["properties"] ?? {}) as object).length} settings`],
   };

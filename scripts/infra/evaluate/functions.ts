@@ -46,6 +46,7 @@ export const functions: Readonly<Record<string, (...given: Value[]) => Value>> =
   replace: (whole, from, to) => text(whole).replaceAll(text(from), text(to)),
   resourceGroup: () => ({ id: new Runtime("group"), location: "northeurope" }),
   resourceId: (type, ...names) => nestedId(text(type), names.map(text)),
+  startsWith: (whole, part) => text(whole).startsWith(text(part)),
   subscription: () => ({ subscriptionId: new Runtime("subscription") }),
   string: (value) => (typeof value === "object" ? JSON.stringify(value) : text(value)),
   subscriptionResourceId: (type, name) => `${text(type)}/${text(name)}`,

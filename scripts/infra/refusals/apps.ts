@@ -1,6 +1,6 @@
 import { at, isFields } from "../evaluate/values.ts";
 import { offers } from "../regions.ts";
-import { keysOf, not, prop, type Refusal } from "./refusal.ts";
+import { itemsOf, keysOf, not, prop, type Refusal } from "./refusal.ts";
 
 const site = "Microsoft.Web/sites";
 
@@ -128,6 +128,20 @@ export const ofApps: readonly Refusal[] = [
       const holds = prop(one, "zoneRedundant") !== true || offers(region, "Standard_ZRS");
       return not(holds, `${region} has no zones to spread over`, "zoneRedundant:");
     },
+  },
+  {
+    rule: "refused-container-size",
+    by: "ARM",
+    code: "ContainerAppInvalidResourceTotal",
+    seen: ["Azure/bicep#14569", "Azure/bicep#10821", "Azure/bicep-types-az#1924"],
+    on: "Microsoft.App/containerApps",
+    wrong: (one) =>
+      itemsOf(prop(one, "template", "containers")).flatMap((container) => {
+        const [cpu, memory] = ["cpu", "memory"].map((key) => at(container, "resources", key));
+        const cores = Number(cpu);
+        const holds = Number.isInteger(cores * 4) && cores > 0 && cores <= 4 && memory === `${2 * cores}Gi`;
+        return not(holds, `${String(cpu)} cores with ${String(memory)}: each has 2Gi`, "cpu:");
+      }),
   },
   {
     rule: "refused-registration",

@@ -8,6 +8,7 @@ import {
 } from "../evaluate/deployment.ts";
 import { at, type Fields, type Resource } from "../evaluate/values.ts";
 import type { Project } from "../project.ts";
+import { itemsOf } from "../refusals/refusal.ts";
 import { offers } from "../regions.ts";
 import type { Node } from "../syntax.ts";
 import { type Finding, findingAt, namedChildren, placeOfText, type RuleName } from "../syntax.ts";
@@ -17,7 +18,8 @@ import { raced, refused } from "./refused.ts";
 
 /**
  * Rules on what the templates deploy, evaluated for each parameter file: `deployment`, `resource-name`, `publish-path`,
- * `redundancy`, those of refusals, and on the bootstrap `preview-rights`; and `peering-order` on the templates themselves.
+ * `scale-queue`, `redundancy`, those of refusals, and on the bootstrap `preview-rights`; and `peering-order` on the templates
+ * themselves.
  */
 export function deployed(project: Project): Finding[] {
   const texts = [...project.files].filter(([file]) =>
@@ -83,6 +85,8 @@ const variants: readonly Fields[] = [
   {},
   { privateNetwork: true, publicHttp: false, logStorage: true, lock: true, alertEmail: "a@example.org" },
   { monitoring: false, zoneRedundant: true },
+  { workerImage: "image", workerRegistry: "registry.example", privateNetwork: true },
+  { workerImage: "image", workerProfile: "D4", workerCores: 4, monitoring: false },
   // A region without zones.
   { regions: [{ name: "westus", short: "wu" }], zoneRedundant: true },
 ];
@@ -105,6 +109,7 @@ function ofDeployment(project: Project, file: string, given: Fields): Finding[] 
       ...(twice ? [tell(one, "resource-name", one.type, `${one.id} is deployed twice`)] : []),
       ...nameProblems(one).map((says) => tell(one, "resource-name", one.type, says)),
       ...publishProblems(one).map((says) => tell(one, "publish-path", "publicNetworkAccess", says)),
+      ...scaleProblems(one, resources).map((says) => tell(one, "scale-queue", "azureQueue:", says)),
     ];
   });
   return [...ofEach, ...refused(project, resources, given)];
@@ -115,6 +120,7 @@ const nameRules: Readonly<Record<string, RegExp>> = {
   "Microsoft.Storage/storageAccounts": /^[a-z0-9]{3,24}$/,
   "Microsoft.Storage/storageAccounts/blobServices/containers": /^(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/,
   "Microsoft.Storage/storageAccounts/queueServices/queues": /^(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/,
+  "Microsoft.App/containerApps": /^(?!.*--)[a-z][a-z0-9-]{0,30}[a-z0-9]$/,
   "Microsoft.Web/sites": /^[a-zA-Z0-9][a-zA-Z0-9-]{0,58}[a-zA-Z0-9]$/,
   "Microsoft.Web/serverfarms": /^[a-zA-Z0-9-]{1,60}$/,
   "Microsoft.ManagedIdentity/userAssignedIdentities": /^[a-zA-Z0-9][a-zA-Z0-9_-]{2,127}$/,
@@ -145,6 +151,26 @@ function publishProblems({ type, name, body }: Resource): string[] {
     of("siteConfig", "scmIpSecurityRestrictionsDefaultAction") === "Allow" &&
     of("siteConfig", "scmIpSecurityRestrictionsUseMain") === false;
   return open ? [] : [`no package can be published to ${name} from outside of its network`];
+}
+
+/** What scales by a queue asks for its length as an identity of its own, which needs a role there. */
+function scaleProblems(one: Resource, all: readonly Resource[]): string[] {
+  if (one.type !== "Microsoft.App/containerApps") return [];
+  const identities = Object.keys((at(one.body, "identity", "userAssignedIdentities") ?? {}) as Fields);
+  return itemsOf(at(one.body, "properties", "template", "scale", "rules")).flatMap((rule) => {
+    const [name, asks] = ["queueName", "identity"].map((key) => String(at(rule, "azureQueue", key)));
+    const queue = all.find(({ type, name: of }) => type.endsWith("/queueServices/queues") && of === name);
+    if (queue === undefined) return [`no queue is called ${name}`];
+    if (asks === undefined || !identities.includes(asks)) return [`the rule of ${name} asks as nobody`];
+    const asker = asks.split("/").at(-1) ?? "";
+    const granted = all.some(
+      ({ type, id, body }) =>
+        type === "Microsoft.Authorization/roleAssignments" &&
+        id.startsWith(`${queue.id}/`) &&
+        String(at(body, "properties", "principalId")).includes(`${asker}.`),
+    );
+    return granted ? [] : [`${asker} has no role on the queue ${name}`];
+  });
 }
 
 /** Each region that is accepted, with each redundancy that is, gets one that its region offers. */
