@@ -1,5 +1,5 @@
 import { addCalls, billingClasses } from "../../src/engine/model/calls.ts";
-import { azureScaling } from "../sim/scale/platform.ts";
+import { azureScaling, containerScaling, secondsTo } from "../sim/scale/platform.ts";
 import { runLeading } from "../sim/scale/runLeading.ts";
 import { runScale, type ScaleCase, type ScaleResult } from "../sim/scale/runScale.ts";
 import { azureLimits } from "../sim/scale/serviceLimits.ts";
@@ -8,7 +8,7 @@ import type { Bench } from "./bench.ts";
 /** A case by the name that its row has. Packs are a second of core time and hold 100 chunks unless it says otherwise. */
 interface NamedCase extends Omit<ScaleCase, "packMs" | "workers"> {
   readonly name: string;
-  readonly workers: number | "elastic";
+  readonly workers: number | "elastic" | "containers";
   readonly packMs?: number;
   readonly size: "quick" | "usual" | "full";
 }
@@ -29,6 +29,8 @@ const cases: readonly NamedCase[] = [
   { name: "a queue counts calls", packs: 30_000, workers: 1_000, cap: roomy, size: "usual" },
   { name: "the same, 2 s", packs: 30_000, workers: 1_000, packMs: 2_000, cap: roomy, size: "usual" },
   { name: "as the platform scales", packs: 10_000, workers: "elastic", size: "usual" },
+  { name: "as containers scale", packs: 10_000, workers: "containers", size: "usual" },
+  { name: "the same, packs of 20 s", packs: 10_000, workers: "containers", packMs: 20_000, size: "usual" },
   { name: "from zero, functions apart", packs: 400, workers: "elastic", apart: { ready: [] }, size: "quick" },
   { name: "the same, wake ready", packs: 400, workers: "elastic", apart: { ready: ["wake"] }, size: "quick" },
   { name: "100,000 packs", packs: 100_000, workers: 200, size: "full" },
@@ -38,6 +40,8 @@ const cases: readonly NamedCase[] = [
     ...{ packMs: 2_000, cap: roomy, size: "full" },
   },
 ];
+
+const platforms = { elastic: azureScaling, containers: containerScaling };
 
 function putsOnly() {
   return { ...azureLimits, queueCounts: "puts" } as const;
@@ -57,7 +61,7 @@ export const scaleBench: Bench = {
       const run = await runScale({
         ...rest,
         packMs,
-        workers: workers === "elastic" ? azureScaling : workers,
+        workers: typeof workers === "number" ? workers : platforms[workers],
       });
       const simulatedS = (performance.now() - startedMs) / 1_000;
       const row = rowOf({ packs: rest.packs, workers, cores: rest.cores ?? 1, packMs }, run);
@@ -84,6 +88,10 @@ export const scaleBench: Bench = {
       `  The leader alone sends ${rounded(sendsPerS, 0)} packs/s. What comes next, and what to do about it:`,
     );
     for (const line of nextLimits) say(`    ${line}`);
+    for (const [platform, scaling] of Object.entries(platforms)) {
+      figures[`secondsTo1000 ${platform}`] = secondsTo(1_000, scaling);
+      say(`  ${platform}: a thousand workers ${secondsTo(1_000, scaling)} s after the first decision`);
+    }
     return { rows, figures, goals };
   },
 };
@@ -98,7 +106,7 @@ const nextLimits = [
 ];
 
 function rowOf(
-  of: { packs: number; workers: number | "elastic"; cores: number; packMs: number },
+  of: { packs: number; workers: NamedCase["workers"]; cores: number; packMs: number },
   run: ScaleResult,
 ) {
   const { packs, workers, cores, packMs } = of;
@@ -108,7 +116,7 @@ function rowOf(
     ...{ packs, workers, packMs, wallS: rounded(run.wallMs / 1_000, 1) },
     // What the platform gives, and when, is no ideal to compare with.
     ratio:
-      workers === "elastic"
+      typeof workers === "string"
         ? "–"
         : rounded((run.wallMs * Math.min(workers * cores, packs)) / (packs * packMs), 3),
     used: `${Math.round(run.utilisation * 100)} %`,
@@ -120,7 +128,7 @@ function rowOf(
     refused: run.refused.account + run.refused.queue + run.refused.blob,
     limitedBy: limitOf(
       run,
-      workers === "elastic" ? undefined : (packsPerS * packMs) / (1_000 * workers * cores),
+      typeof workers === "string" ? undefined : (packsPerS * packMs) / (1_000 * workers * cores),
     ),
   };
 }

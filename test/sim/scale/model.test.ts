@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { seededRandom } from "../../support/virtualClock.ts";
 import { callLatencyMs } from "./callLatency.ts";
-import { azureScaling, decideInstances } from "./platform.ts";
+import { azureScaling, containerScaling, decideInstances, secondsTo } from "./platform.ts";
 import { azureLimits, throttle } from "./serviceLimits.ts";
 
 test("nine calls of ten take 10 to 60 ms, and one of a thousand half a second or more", () => {
@@ -51,4 +51,16 @@ test("the platform adds four instances at a time, and takes away all that no vis
   expect(decide(998, 10_000)).toBe(1_000);
   expect(decide(60, 100)).toBe(50);
   expect(decide(60, 100, 0)).toBe(0);
+});
+
+test("containers come in steps of 1, 4 and as many again, and stay while a message is in work", () => {
+  const decide = (now: number, messages: number, visible = messages) =>
+    decideInstances(now, { messages, visible }, 2, containerScaling);
+  const steps = [0];
+  while ((steps.at(-1) ?? 0) < 1_000) steps.push(decide(steps.at(-1) ?? 0, 10_000));
+  expect(steps).toEqual([0, 1, 4, 8, 16, 32, 64, 128, 256, 512, 1_000]);
+  expect(decide(60, 50, 0)).toBe(25);
+  expect(decide(60, 0)).toBe(0);
+  expect(secondsTo(1_000, containerScaling)).toBe(290);
+  expect(secondsTo(1_000, azureScaling)).toBe(7_474);
 });

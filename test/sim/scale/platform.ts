@@ -16,19 +16,44 @@ export interface Scaling {
   readonly alwaysReady?: number;
   readonly instancesMax: number;
   readonly decideEveryMs: number;
-  readonly stepMax: number;
+  /** Instances that there are at most after a decision, by those before it. */
+  readonly grown: (now: number) => number;
   /** From the decision until the instance takes its first message. */
   readonly coldStartMs: number;
   /** Messages of one instance in the decision, where they are not as many as it runs at once. */
   readonly dividesBy?: number;
+  /** Whether messages that somebody has count, also while none is visible. */
+  readonly countsHidden?: true;
 }
 
 export const azureScaling: Scaling = {
   instancesMax: 1_000,
   decideEveryMs: 30_000,
-  stepMax: 4,
+  grown: (now) => now + 4,
   coldStartMs: 4_000,
 };
+
+/**
+ * Container Apps with the rules of infra/modules/containerWorkers.bicep: a poll each half minute, steps of 1, 4 and then as many
+ * again (learn.microsoft.com/azure/container-apps/scale-app). KEDA's scaler of storage queues counts all messages by default
+ * (keda.sh/docs/scalers/azure-storage-queue). No source says how long a replica takes to start: 20 s are assumed.
+ */
+export const containerScaling: Scaling = {
+  instancesMax: 1_000,
+  decideEveryMs: 30_000,
+  grown: (now) => (now < 1 ? 1 : now < 4 ? 4 : 2 * now),
+  coldStartMs: 20_000,
+  dividesBy: 1,
+  countsHidden: true,
+};
+
+/** Seconds from the first decision until so many instances run, while there is work for all. Pure. */
+export function secondsTo(instances: number, scaling: Scaling): number {
+  const work = { messages: Number.MAX_SAFE_INTEGER, visible: Number.MAX_SAFE_INTEGER };
+  let decisions = 0;
+  for (let now = 0; now < instances; decisions += 1) now = decideInstances(now, work, 1, scaling);
+  return ((decisions - 1) * scaling.decideEveryMs + scaling.coldStartMs) / 1_000;
+}
 
 /** Instances after a decision. Pure. */
 export function decideInstances(
@@ -37,9 +62,9 @@ export function decideInstances(
   takesEach: number,
   scaling: Scaling,
 ): number {
-  const length = queue.visible === 0 ? 0 : queue.messages;
+  const length = queue.visible === 0 && scaling.countsHidden !== true ? 0 : queue.messages;
   const wanted = Math.min(Math.ceil(length / takesEach), scaling.instancesMax);
-  return wanted > now ? Math.min(wanted, now + scaling.stepMax) : wanted;
+  return wanted > now ? Math.min(wanted, scaling.grown(now)) : wanted;
 }
 
 export interface Instance {
