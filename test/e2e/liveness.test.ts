@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,14 +12,16 @@ import { type RealApp, startRealApp } from "../support/realApp.ts";
 
 /** Runs whose code never ends, or ends its process, in real processes under a small time limit. */
 const limitS = 3;
-const file = fileURLToPath(new URL("../fixtures/stubborn.calculation.ts", import.meta.url));
+const files = ["stubborn", "stopping"].map((name) =>
+  fileURLToPath(new URL(`../fixtures/${name}.calculation.ts`, import.meta.url)),
+);
 let app: RealApp;
 let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-liveness-"));
   const env = { LEASEFOLD_PACK_LIMIT_S: String(limitS) };
-  app = await startRealApp({ instances: 2, calculations: [file], env });
+  app = await startRealApp({ instances: 2, calculations: files, env });
 });
 afterAll(async () => {
   await app?.stop();
@@ -110,3 +112,30 @@ test("a chunk that kills its process is all that a tolerant run loses, within tw
   });
   expect((await attemptsIn(attempts)).length).toBeLessThanOrEqual(6);
 });
+
+test.each([
+  ["blocks", "the time limit of 3 s", 4],
+  ["kills", "ended its process 3 times, alone", 6],
+])(
+  "a stop that %s fails its run within a bound, the run beside it stops, and its retry stops once it is mended",
+  async (does, why, attemptsMost) => {
+    const attempts = join(folder, `stop ${does}`);
+    const params = { chunks: 60, enough: 30, bad: 12, does, attempts };
+    const { run } = await submit(app.client, { calculation: "stopping", params });
+    const whole = { chunks: 60, enough: 30 };
+    const beside = await submit(app.client, { calculation: "stopping", params: whole, packSize: 1 });
+    const stopped = await app.until(beside.run, (one) => !one.active, 90_000);
+    expect(stopped).toMatchObject({ phase: "complete", stop: { of: 60, after: 32 } });
+    const view = await app.until(run, (one) => !one.active, 120_000);
+    expect(view).toMatchObject({ phase: "failed", error: { code: "stop-failed" } });
+    expect(view.error?.message).toContain(why);
+    const made = await attemptsIn(attempts);
+    expect(made.length).toBeGreaterThan(0);
+    expect(made.length).toBeLessThanOrEqual(attemptsMost);
+    await writeFile(`${attempts}.mended`, "");
+    await command(app.client, run, { kind: "retry" });
+    await app.until(run, (one) => one.generation === 2 && !one.active, 60_000);
+    expect(await app.result(run)).toBe(await app.result(beside.run));
+  },
+  240_000,
+);

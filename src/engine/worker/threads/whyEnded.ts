@@ -9,7 +9,9 @@ import { needsMore } from "./watchMemory.ts";
 export function tooLong(limitMs: number, work: ThreadWork): CalculationError {
   // The chunk that is named need not be slow itself.
   const whole = work.kind === "compute" && work.to - work.from > 1 ? " for its whole pack" : "";
-  const message = `the time limit of ${limitMs / 1000} s${whole} is past; the thread was ended`;
+  // Of several tasks of one attempt each has what those before have left of its limit.
+  const limitS = Number((limitMs / 1_000).toFixed(1));
+  const message = `the time limit of ${limitS} s${whole} is past; the thread was ended`;
   return new CalculationError("time-limit", message);
 }
 
