@@ -38,7 +38,7 @@ export default defineConfig({
       project(
         "unit",
         [
-          "test/{dashboard,model,storage,election,calculations,leader,worker,client,api,functions,cli,local,infra,rules}/**/*.test.ts",
+          "test/{apiClient,dashboard,model,storage,election,calculations,leader,worker,client,api,functions,cli,local,infra,rules}/**/*.test.ts",
         ],
         { testTimeout: 60_000, isolate: false, exclude: alone, ...computing },
       ),

@@ -181,6 +181,14 @@ const made = await Promise.all([
   }),
   build({
     ...options,
+    entryPoints: { client: "src/apiClient/leasefoldClient.ts" },
+    platform: "browser",
+    target: ["node20", "es2022"],
+    format: "esm",
+    outExtension: { ".js": ".mjs" },
+  }),
+  build({
+    ...options,
     ...pageBuild,
     outdir: join(out, "ui"),
     outExtension: {},

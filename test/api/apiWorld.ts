@@ -1,5 +1,6 @@
 import { apiFunctions } from "../../src/app/api/apiFunctions.ts";
 import type { ApiAnswer, ApiPorts, ApiRequest } from "../../src/app/api/apiRequest.ts";
+import { routes } from "../../src/app/api/routes.ts";
 import type { FileAccess } from "../../src/engine/calculation/files.ts";
 import type { Client } from "../../src/engine/client/client.ts";
 import { describeCalculations } from "../../src/engine/client/describeCalculations.ts";
@@ -7,6 +8,7 @@ import { planWithin } from "../../src/engine/client/estimate/planInThread.ts";
 import { planWorkers } from "../../src/engine/client/estimate/planWorkers.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
+import type { ClientWorld } from "../client/clientWorld.ts";
 import { checkAnswer } from "../support/checkAnswer.ts";
 import { localCode } from "../support/localCode.ts";
 
@@ -91,3 +93,37 @@ export async function call(
   const headers = new Headers(answered.headers);
   return { ...answered, header: (one) => headers.get(one), logged };
 }
+
+/** `fetch` of an app on this client. Virtual time passes until it has answered. */
+export const fetchOn =
+  ({ world, client }: Pick<ClientWorld, "world" | "client">): typeof fetch =>
+  async (input, init) => {
+    const request = new Request(input, init);
+    request.signal.throwIfAborted();
+    const { pathname, search } = new URL(request.url);
+    const parts = pathname.split("/").slice(2).map(decodeURIComponent);
+    const body = await request.text();
+    const found = routes.find(
+      ({ method, route }) =>
+        method === request.method &&
+        route.split("/").length === parts.length &&
+        route.split("/").every((one, at) => one.startsWith("{") || one === parts[at]),
+    );
+    if (found === undefined) return new Response(null, { status: 404 });
+    const names = found.route.split("/");
+    const params = Object.fromEntries(
+      names.flatMap((one, at) => (one.startsWith("{") ? [[one.slice(1, -1), parts[at] ?? ""]] : [])),
+    );
+    const asked = apiRequest(`${parts.join("/")}${search}`, { params, method: request.method, body });
+    const headers = { get: (name: string) => request.headers.get(name) };
+    const name = `${found.method} ${found.route}`;
+    const {
+      status,
+      headers: given,
+      body: bytes,
+      jsonBody,
+    } = await world.finish(call(client, name, { ...asked, headers }));
+    const sent = jsonBody === undefined ? bytes : JSON.stringify(jsonBody);
+    const shown = typeof sent === "object" ? new Uint8Array(sent) : sent;
+    return new Response(status === 304 ? null : shown, { status, headers: given ?? {} });
+  };

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiError, connect } from "../../src/tools/dashboard/data/api.ts";
+import { ApiError } from "../../src/apiClient/request.ts";
+import { connect } from "../../src/tools/dashboard/data/api.ts";
 import { keyStore } from "../../src/tools/dashboard/data/key.ts";
 
 function tabStorage() {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../src/tools/dashboard/data/api.ts";
+import { ApiError } from "../../src/apiClient/request.ts";
 import { type Polled, startPoll } from "../../src/tools/dashboard/data/poll.ts";
 
 /** A poll in virtual time: answers are given one by one, and waits end when the test says so. */

@@ -45,13 +45,15 @@ test("a user's calculation has the types of leasefold, and needs none of Node", 
     join(folder, "wrong.ts"),
     `import { defineCalculation, z } from "leasefold";
      import { election } from "leasefold/election";
-     election.nothing;
+     import { connect } from "leasefold/client";
+     election.nothing; connect({ url: "" }).submit("primes", {}, { cap: "many" });
      export default defineCalculation({ name: "wrong", summary: "", params: z.object({ n: z.number() }),
        plan: ({ m }) => 1, compute: () => 0, merge: (a: number, b: number) => a + b, zero: () => 0 });`,
   );
   expect(await check("wrong.ts")).toEqual([
     expect.stringContaining("wrong.ts(2,"),
-    expect.stringMatching(/^wrong\.ts\(5,.* Property 'm' does not exist on type '{ n: number; }'/),
+    expect.stringMatching(/^wrong\.ts\(4,68\).* Type .string. is not assignable to type .number./),
+    expect.stringMatching(/^wrong\.ts\(6,.* Property 'm' does not exist on type '{ n: number; }'/),
   ]);
 });
 

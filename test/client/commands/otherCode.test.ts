@@ -71,6 +71,15 @@ describe("a retry by other code than computed the run", () => {
     expect(markerOf(retry(), facts("sum@1", after))).not.toHaveProperty("changed");
   });
 
+  it("that mixes code that is the same is repeated without a second one, if it names its generation", () => {
+    const asked = retry({ redo: "mix", generation: 2 });
+    const marker = markerOf(asked, facts("sum@1"));
+    expect(markerOf(asked, facts("sum@1", { marker }))).toEqual(marker);
+    expect(() =>
+      decideCommand("r", retry({ redo: "recompute", generation: 2 }), facts("sum@1", { marker })),
+    ).toThrow(/run r is being retried/);
+  });
+
   it("is accepted for a complete run only if everything is computed anew", () => {
     const complete = {
       state: { ...ended, phase: "complete" as const },

@@ -83,7 +83,10 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
   if (marker !== undefined && state !== undefined && marker.generation > state.generation) {
     if (marker.want === "cancelled") throw stillWorking(id, "being cancelled");
     const asked = marker.changed === undefined ? marker.redo : "changed-inputs";
-    if (change.redo !== undefined && asked !== change.redo) throw stillWorking(id, "being retried");
+    // To mix code with the same code is a plain retry, and its marker says no more.
+    const isPlain = change.redo === "mix" && asked === undefined && change.generation === marker.generation;
+    if (change.redo !== undefined && asked !== change.redo && !isPlain)
+      throw stillWorking(id, "being retried");
     return { kind: "unchanged", marker };
   }
   const now = state?.generation ?? 1;

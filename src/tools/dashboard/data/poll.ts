@@ -1,4 +1,5 @@
-import { type Api, ApiError } from "./api.ts";
+import { ApiError } from "../../../apiClient/request.ts";
+import type { Api } from "./api.ts";
 
 /** What a poll knows: the last answer, and the error of the last try if it failed. */
 export interface Polled<T> {

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../../../apiClient/request.ts";
 import type { Submitted } from "../../../engine/client/submit.ts";
-import { ApiError } from "../data/api.ts";
 import { api, useDoing } from "../data/hooks.ts";
 import { CopyButton } from "../parts/copyButton.tsx";
 import { Notice, Panel } from "../parts/parts.tsx";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { ApiError } from "../../data/api.ts";
+import { ApiError } from "../../../../apiClient/request.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { type DialogPorts, type Given, retryButton, retryText } from "./steering.ts";
 import { useVerb } from "./useVerb.ts";

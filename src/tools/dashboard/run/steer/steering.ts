@@ -1,6 +1,6 @@
+import type { Asked } from "../../../../apiClient/request.ts";
 import type { RunView } from "../../../../engine/client/runView.ts";
 import { count, countOf } from "../../../../engine/model/figures.ts";
-import type { Asked } from "../../data/api.ts";
 
 /** What can be done with a run, in words that say what it will do. */
 export type Verb = "pause" | "resume" | "cap" | "cancel" | "retry" | "verify" | "delete";

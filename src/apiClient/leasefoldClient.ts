@@ -1,0 +1,99 @@
+import type { DescribedCalculation } from "../engine/client/describeCalculations.ts";
+import type { RunEstimate } from "../engine/client/estimate/estimateRun.ts";
+import type { PlanRequest } from "../engine/client/estimate/planInThread.ts";
+import type { Workers } from "../engine/client/inspection/workers.ts";
+import type { LeaderView } from "../engine/client/leader.ts";
+import type { QueueView } from "../engine/client/queues.ts";
+import type { RunRequest } from "../engine/client/runRequest.ts";
+import type { RunsPage } from "../engine/client/runs.ts";
+import type { Submitted } from "../engine/client/submit.ts";
+import { asker, persist } from "./request.ts";
+import { query, type Run, runOf } from "./run.ts";
+
+/**
+ * What `import … from "leasefold/client"` gives: the HTTP API for programs, in Node from 20 on and in browsers, without a
+ * dependency. Types are those of the API's answers.
+ *
+ * Not promised: that a command has taken effect when its call returns. The leader executes it, and `status` shows that.
+ */
+export type { DownloadOptions, Result } from "./download.ts";
+export { ApiError, type ErrorKind } from "./request.ts";
+export type { Run, SoFar } from "./run.ts";
+
+/** Such as one of `@azure/identity`. */
+interface Credential {
+  getToken(scopes: string): Promise<{ readonly token: string } | null>;
+}
+
+export interface ConnectOptions {
+  /** Of the API, as `leasefold show url` prints it: `https://app.azurewebsites.net/api`. */
+  readonly url: string;
+  /** A function key. */
+  readonly key?: string;
+  /** Entra ID in front of the app (EasyAuth): the credential, and the scope of the app. */
+  readonly credential?: Credential;
+  readonly scope?: string;
+  readonly fetch?: typeof fetch;
+}
+
+/** Beside the calculation and its parameters; see the schema RunRequest of the API. */
+export interface SubmitOptions extends Omit<RunRequest, "calculation" | "params"> {
+  readonly signal?: AbortSignal;
+}
+
+export interface RunsOptions {
+  readonly phase?: "active" | "complete" | "failed" | "cancelled";
+  readonly calculation?: string;
+  /** Ended runs of one page. */
+  readonly limit?: number;
+  /** Of the page before. */
+  readonly cursor?: string;
+}
+
+export type Leasefold = ReturnType<typeof connect>;
+
+/** Asks nothing yet. */
+export function connect({ url, fetch: send = fetch, ...proofs }: ConnectOptions) {
+  const ask = asker({ url: url.endsWith("/") ? url : `${url}/`, fetch: send, proof: () => proofOf(proofs) });
+  const post = async <T>(path: string, body: object, signal?: AbortSignal): Promise<T> =>
+    (await (await ask(path, { method: "POST", body, signal })).json()) as T;
+  const get = <T>(path: string) => persist(async () => (await (await ask(path)).json()) as T);
+  return {
+    /** Submits a run. Its id is drawn here if none is given, so that a request whose answer was lost can be repeated. */
+    async submit(calculation: string, params: object = {}, options: SubmitOptions = {}): Promise<Run> {
+      const { signal, id = drawnId(calculation), ...more } = options;
+      const request = { calculation, params, id, ...more };
+      const submitted = await persist(() => post<Submitted>("runs", request, signal), { signal });
+      return runOf(ask, submitted.run, submitted);
+    },
+    run: (id: string): Run => runOf(ask, id),
+    /** Active runs, then ended ones a page at a time, newest first. */
+    runs: (options: RunsOptions = {}) => get<RunsPage>(`runs${query(options)}`),
+    /** Size, duration and cost of a run. Stores nothing. */
+    plan: (request: PlanRequest, { signal }: { readonly signal?: AbortSignal } = {}) =>
+      post<RunEstimate>("plan", request, signal),
+    calculations: async () =>
+      (await get<{ readonly calculations: readonly DescribedCalculation[] }>("calculations")).calculations,
+    leader: () => get<LeaderView>("leader"),
+    workers: () => get<Workers>("workers"),
+    queues: async () => (await get<{ readonly queues: readonly QueueView[] }>("queues")).queues,
+  };
+}
+
+async function proofOf({
+  key,
+  credential,
+  scope = "",
+}: Omit<ConnectOptions, "url" | "fetch">): Promise<Record<string, string>> {
+  const token = (await credential?.getToken(scope))?.token;
+  return { ...(key && { "x-functions-key": key }), ...(token && { authorization: `Bearer ${token}` }) };
+}
+
+/** `primes-20261121-7f3k2a9c`: as the app draws it. */
+function drawnId(calculation: string): string {
+  const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
+  const drawn = Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  );
+  return `${calculation.slice(0, 40)}-${day}-${drawn.join("")}`;
+}

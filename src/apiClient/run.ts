@@ -1,0 +1,115 @@
+import type { Commanded } from "../engine/client/commands/command.ts";
+import type { Failures } from "../engine/client/failures.ts";
+import type { Verification } from "../engine/client/questions/verify.ts";
+import type { RunView } from "../engine/client/runView.ts";
+import type { Submitted } from "../engine/client/submit.ts";
+import { type DownloadOptions, download, type Result } from "./download.ts";
+import { ApiError, type Ask, persist } from "./request.ts";
+
+/** A run by its id. Nothing is asked for before a method is called. */
+export type Run = ReturnType<typeof runOf>;
+
+interface Waiting {
+  /** Ends the waiting, and never the run: its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The answer over what is done. */
+export interface SoFar {
+  readonly contentType: string;
+  /** False but for a run that has its result. */
+  readonly complete: boolean;
+  /** Ranges of the chunks that it covers, such as `0-99,200-222`; undefined of a result. */
+  readonly covers: string | undefined;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+export function query(given: object): string {
+  const pairs = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
+  return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
+}
+
+/** `submitted`: the answer to the submit that made it. */
+export function runOf(ask: Ask, id: string, submitted?: Submitted) {
+  const path = `runs/${encodeURIComponent(id)}`;
+  const json = async <T>(...asked: Parameters<Ask>): Promise<T> => (await (await ask(...asked)).json()) as T;
+  const patch = (body: object) => json<Commanded>(path, { method: "PATCH", body });
+  const status = ({ signal }: Waiting = {}) => persist(() => json<RunView>(path, { signal }), { signal });
+
+  /** Views of the run: the first at once, then one where anything has changed, at least each `everyS`; the last has ended. */
+  async function* watch({
+    signal,
+    everyS = 5,
+  }: Waiting & { readonly everyS?: number } = {}): AsyncGenerator<RunView> {
+    let etag: string | undefined;
+    for (;;) {
+      const asked = etag === undefined ? path : `${path}${query({ wait: everyS })}`;
+      const headers = etag === undefined ? {} : { "if-none-match": etag };
+      const answer = await persist(() => ask(asked, { headers, signal }), {
+        signal,
+        tries: Number.POSITIVE_INFINITY,
+      });
+      if (answer.status === 304) continue;
+      etag = answer.headers.get("etag") ?? etag;
+      const view = (await answer.json()) as RunView;
+      yield view;
+      if (!view.active) return;
+    }
+  }
+
+  return {
+    id,
+    submitted,
+    status,
+    watch,
+    /** Waits for the result and opens it. Throws `ApiError` with `run-failed` or `run-cancelled` if there is none. */
+    async result({
+      generation,
+      ...options
+    }: DownloadOptions & { readonly generation?: number } = {}): Promise<Result> {
+      const open = () => download(ask, `${path}/result${query({ generation })}`, options);
+      try {
+        return await open();
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== "not-finished") throw error;
+        for await (const _ of watch(options));
+        return await open();
+      }
+    },
+    /** Waits for a worker, at most `wait` seconds. Throws `ApiError` with `nothing-yet` or `no-answer`. */
+    async soFar({ wait, signal }: Waiting & { readonly wait?: number } = {}): Promise<SoFar> {
+      const answer = await ask(`${path}/result${query({ soFar: true, wait })}`, { signal });
+      const { headers } = answer;
+      return {
+        contentType: headers.get("content-type") ?? "application/octet-stream",
+        complete: headers.get("leasefold-complete") !== "false",
+        covers: headers.get("leasefold-covers") ?? undefined,
+        body: new Uint8Array(await answer.arrayBuffer()),
+      };
+    },
+    failures: (given: { readonly max?: number } = {}) => json<Failures>(`${path}/failures${query(given)}`),
+    /** Begins the generation after the present one, once, however often the request is repeated. */
+    async retry(
+      given: { readonly redo?: "recompute" | "mix" | "changed-inputs"; readonly generation?: number } = {},
+    ) {
+      const generation = given.generation ?? (await status()).generation + 1;
+      return await persist(() =>
+        json<Commanded>(`${path}/retry`, { method: "POST", body: { ...given, generation } }),
+      );
+    },
+    verify: ({
+      signal,
+      ...given
+    }: Waiting & { readonly sample?: string | number; readonly wait?: number } = {}) =>
+      json<Verification>(`${path}/verify${query(given)}`, { method: "POST", signal }),
+    pause: () => patch({ want: "paused" }),
+    resume: () => patch({ want: "run" }),
+    /** With `keep` the run finishes with what is done. */
+    cancel: (given: { readonly keep?: boolean } = {}) => patch({ want: "cancelled", ...given }),
+    /** Packs in flight at most. */
+    cap: (cap: number) => patch({ cap }),
+    delete: () => json<Commanded>(path, { method: "DELETE" }),
+  };
+}
