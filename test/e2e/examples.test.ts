@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { cp, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -54,3 +54,26 @@ test("each example is a project by new, keeps its own test, and instances that l
     regression: { rows: 10_000 },
   });
 }, 180_000);
+
+const python = spawnSync("python3", ["--version"]).status === 0;
+
+test.runIf(python)(
+  "the programs over HTTP, in TypeScript and in Python, submit one run and print the same result",
+  async () => {
+    expect(await leasefold("up", "--detach", "--instances", "2")).toMatchObject({ code: 0 });
+    const [url = "", key = ""] = (await Promise.all(["url", "key"].map((one) => leasefold("show", one)))).map(
+      ({ out }) => out.trim(),
+    );
+    const env = { ...process.env, LEASEFOLD_URL: url, LEASEFOLD_KEY: key };
+    const http = join(root, "examples/http");
+    const program = (name: string, file: string) => promisify(execFile)(name, [join(http, file)], { env });
+    const typed = await program(process.execPath, "queens.ts");
+    expect(JSON.parse(typed.stdout)).toMatchObject({ n: 10, solutions: 724 });
+    expect(typed.stderr).toContain("queens-10 complete");
+    const plain = await program("python3", "queens.py");
+    expect(plain.stdout).toBe(`${typed.stdout}`);
+    const { out } = await leasefold("runs", "--json");
+    expect(JSON.parse(out).runs).toMatchObject([{ run: "queens-10", tags: { team: "chess" } }]);
+  },
+  120_000,
+);

@@ -1,0 +1,14 @@
+import { connect } from "leasefold/client";
+
+/** Submits a run over HTTP, follows it and prints its result. `leasefold show url` and `leasefold show key` tell where. */
+const { LEASEFOLD_URL: url = "", LEASEFOLD_KEY: key = "" } = process.env;
+const leasefold = connect({ url, key });
+
+// The same id with the same parameters is the same run, so that a program that is started again goes on with it.
+const run = await leasefold.submit("queens", { n: 10 }, { id: "queens-10", tags: { team: "chess" } });
+for await (const { word, packs } of run.watch())
+  console.error(`${run.id} ${word} ${packs === undefined ? "" : `${packs.done}/${packs.total}`}`);
+
+const result = await run.result();
+console.log(await result.text());
+console.error(`SHA-256 ${result.sha256}, complete: ${result.complete}`);
