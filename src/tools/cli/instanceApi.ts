@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import * as z from "zod";
+import { ApiError, asker, errorOf } from "../../apiClient/request.ts";
 import type { ApiPorts } from "../../app/api/apiRequest.ts";
 import { checkNesting } from "../../engine/calculation/params.ts";
 import { clientLimits } from "../../engine/client/client.ts";
@@ -37,65 +37,63 @@ export async function findInstanceApi(
   const found = await findLocalFile(env, folder);
   if (found.kind !== "found" || found.local.namespace !== namespaceOf(options, env)) return undefined;
   const { local } = found;
+  const json = async (
+    path: string,
+    body?: { readonly calculation: string; readonly params?: unknown },
+    waitMs = answerMs,
+  ) => {
+    if (body !== undefined) checkNesting({ name: body.calculation }, body.params);
+    const ask = asker({
+      url: anyInstance,
+      fetch: firstOf(local, waitMs),
+      proof: () => ({ "x-functions-key": local.functionKey }),
+    });
+    const answer = await ask(path, body && { method: "POST", body }).catch(refuse);
+    return await answer.json();
+  };
   return {
     watch: local.watch,
     fleet: localFleet(availableParallelism(), local.instances.length),
-    calculations: async () => calculationsSchema.parse(await ask(local, "GET", "calculations")).calculations,
-    submit: async (request) => {
-      checkNesting({ name: request.calculation }, request.params);
-      return submittedSchema.parse(await ask(local, "POST", "runs", { body: request }));
-    },
-    plan: async (request) => {
-      checkNesting({ name: request.calculation }, request.params);
-      const options = { body: request, waitMs: planAnswerMs };
-      return planSchema.parse(await ask(local, "POST", "plan", options)) as unknown as RunEstimate;
-    },
+    calculations: async () => calculationsSchema.parse(await json("calculations")).calculations,
+    submit: async (request) => submittedSchema.parse(await json("runs", request)),
+    // Passed on as it is; an instance of another version may say more or less.
+    plan: async (request) => (await json("plan", request, planAnswerMs)) as RunEstimate,
   };
 }
 
-const text = z.string();
-/** Passed on as it is; an instance of another version may say more or less. */
-const planSchema = z.looseObject({ calculation: text, chunks: z.number(), dollars: z.number() });
-const problemSchema = z.object({ code: text, detail: text, field: text.optional() });
+const anyInstance = "http://127.0.0.1/api/";
 
-/** The answer of the first instance that responds; one that is down gets neither key nor request. */
-async function ask(
-  local: LocalFile,
-  method: string,
-  path: string,
-  { body, waitMs = answerMs }: { readonly body?: unknown; readonly waitMs?: number } = {},
-): Promise<unknown> {
-  const why: string[] = [];
-  for (const { name, httpUrl, down } of local.instances) {
-    if (down !== undefined) why.push(`${name} is down: ${down.reason}`);
-    if (httpUrl === undefined || down !== undefined) continue;
-    const answer = await fetch(`${httpUrl}/api/${path}`, {
-      method,
-      headers: { "x-functions-key": local.functionKey, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: "error",
-      signal: AbortSignal.timeout(waitMs),
-    }).catch((error: unknown) => {
-      why.push(`${name}: ${messageOf(error)}`);
-    });
-    if (answer === undefined) continue;
-    const value: unknown = await answer.json().catch(() => undefined);
-    // It ended after the state was written, and nobody has served the request.
-    const isDown = answer.status === 503 && problemSchema.safeParse(value).data?.code === instanceDown;
-    if (!isDown) return bodyOf(answer, value);
-    why.push(`${name} is down`);
-  }
-  throw new StorageError("busy", "", undefined, `no instance answers (${why.join("; ")})`);
-}
+/** `fetch` of the first instance that responds; one that is down gets neither key nor request. */
+const firstOf =
+  (local: LocalFile, waitMs: number): typeof fetch =>
+  async (input, init) => {
+    const path = String(input).slice(anyInstance.length);
+    const why: string[] = [];
+    for (const { name, httpUrl, down } of local.instances) {
+      if (down !== undefined) why.push(`${name} is down: ${down.reason}`);
+      if (httpUrl === undefined || down !== undefined) continue;
+      const signal = AbortSignal.timeout(waitMs);
+      const answer = await fetch(`${httpUrl}/api/${path}`, { ...init, signal }).catch((error: unknown) => {
+        why.push(`${name}: ${messageOf(error)}`);
+      });
+      if (answer === undefined) continue;
+      // It ended after the state was written, and nobody has served the request.
+      if (answer.status !== 503 || (await errorOf(answer.clone())).code !== instanceDown) return answer;
+      why.push(`${name} is down`);
+    }
+    throw new StorageError("busy", "", undefined, `no instance answers (${why.join("; ")})`);
+  };
 
-function bodyOf(answer: Response, value: unknown): unknown {
-  if (answer.ok) return value;
-  const problem = problemSchema.safeParse(value);
-  if (!problem.success || answer.status >= 500) {
-    const why = problem.data?.detail ?? `status ${answer.status}`;
-    throw new StorageError("busy", "", answer.status, `an instance failed: ${why}`);
-  }
-  const { code, detail, field } = problem.data;
-  const kind = answer.status === 409 ? "conflict" : "invalid";
-  throw new InputError(kind, code, detail, field === undefined ? {} : { field });
+/** Throws what a command tells of an error of the client. */
+function refuse(error: unknown): never {
+  if (!(error instanceof ApiError)) throw error;
+  const { status, code, field, message, cause } = error;
+  if (status === 0) throw cause ?? error;
+  if (status >= 500) throw new StorageError("busy", "", status, `an instance failed: ${message}`);
+  throw new InputError(
+    status === 409 ? "conflict" : "invalid",
+    code,
+    message,
+    field === undefined ? {} : { field },
+  );
 }
