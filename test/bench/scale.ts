@@ -33,6 +33,8 @@ const cases: readonly NamedCase[] = [
   { name: "the same, packs of 20 s", packs: 10_000, workers: "containers", packMs: 20_000, size: "usual" },
   { name: "from zero, functions apart", packs: 400, workers: "elastic", apart: { ready: [] }, size: "quick" },
   { name: "the same, wake ready", packs: 400, workers: "elastic", apart: { ready: ["wake"] }, size: "quick" },
+  { name: "10⁷ × 1 ms, not told", packs: 611, workers: 1_000, packMs: 16_384, size: "usual" },
+  { name: "the same, told 1,000", packs: 4_883, workers: 1_000, packMs: 2_048, told: 1_000, size: "usual" },
   { name: "100,000 packs", packs: 100_000, workers: 200, size: "full" },
   { name: "a million, 200 workers", packs: 1_000_000, workers: 200, chunksPerPack: 10, size: "full" },
   {

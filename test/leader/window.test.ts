@@ -34,6 +34,16 @@ test("a new leader sends as many packs as a first one, and what the rate asks fo
   expect([5, 200].map(windowOf)).toEqual([limits.windowFirst, 1_640]);
 });
 
+test("a plan that counts on many workers has two packs for each in flight from the start", () => {
+  const windowOf = (workers: number) => {
+    const state = running(100_000, 0, 0);
+    const notes = runNotes();
+    updateWindow({ ...state, layout: { ...layoutOf(state), packMs: 2_000, workers } }, notes);
+    return notes.window;
+  };
+  expect([1, 100, 1_000].map(windowOf)).toEqual([limits.windowFirst, limits.windowFirst, 2_000]);
+});
+
 test("two runs have half of the workers each, whatever share they had before", () => {
   const big = running(100_000, 180, 1_000);
   const young = running(100_000, 20, 1_000);

@@ -106,6 +106,16 @@ describe("packs and shards", () => {
     },
   );
 
+  test.each([
+    [1e7, 1, 0, 16_384, "without a word"],
+    [1e7, 1, 20, 16_384, "few workers change nothing"],
+    [1e7, 1, 1_000, 2_048, "four and a few for each of a thousand"],
+    [1e5, 1, 1_000, 256, "not less than a quarter second"],
+    [4_000, 1_000, 1_000, 1, "long chunks are never divided"],
+  ])("%d chunks of %d ms for %d workers go into packs of %d: %s", (chunks, chunkMs, workers, size) => {
+    expect(packSizeFor(chunks, chunkMs, limits.packLimitMs, workers)).toBe(size);
+  });
+
   test("a pack of a planned run lasts at most the longest pack or holds one chunk, and is a power of two", () => {
     fc.assert(
       fc.property(

@@ -16,6 +16,7 @@ import { planRun } from "../../src/engine/worker/plan.ts";
 import type { Attempt, WorkerPorts } from "../../src/engine/worker/ports.ts";
 import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { engineWorld } from "../support/engineWorld.ts";
+import { putSign, signedWork } from "../support/signedProcess.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 test("a cancel ends the sample that a plan is timing within five seconds of the run's end", async () => {
@@ -47,14 +48,18 @@ async function planWith(
   userCode: Partial<UserCode>,
   params: object,
   more: Partial<Attempt> = {},
+  { seen = [], ...asked }: { readonly seen?: readonly number[]; readonly workers?: number } = {},
 ): Promise<Plan> {
   const { clock, random } = virtualWorld();
   const storage = memoryStorage({ clock: clock(), random });
   await storage.blobs.ensureContainer("t-runs");
+  await storage.blobs.ensureContainer("t-coordination");
+  for (const [index, threads] of seen.entries())
+    await putSign({ storage, names: namesOf("t") }, `node-${index}`, { threads, works: [signedWork(1)] });
   const ports = {
     ...{ storage, userCode },
     names: namesOf("t"),
-    documents: { spec: async () => ({ run: "r", uid: "u", calculation: "failing", params }) },
+    documents: { spec: async () => ({ run: "r", uid: "u", calculation: "failing", params, ...asked }) },
     watch: { unwanted: async () => undefined },
     versionOf: () => "c@1",
     takeCalls: () => noCalls,
@@ -133,6 +138,24 @@ test("a plan packs no more chunks together than fit well into the time limit of 
   };
   expect(await planWith(code, {}, { limitMs: 3_000 })).toMatchObject({ packSize: 1 });
   expect(await planWith(code, {}, { limitMs: 300_000 })).toMatchObject({ packSize: 8 });
+});
+
+test("a long plan has packs small enough for the workers that its user expects, or else for those that are seen", async () => {
+  const ofChunks = (chunks: number): Partial<UserCode> => ({
+    hold: async () => () => {},
+    plan: async () => ({ chunks, list: false }),
+    compute: async () => ({ bytes: new Uint8Array(), ms: 500 }),
+  });
+  const planned = (chunks: number, of: Parameters<typeof planWith>[3]) =>
+    planWith(ofChunks(chunks), {}, { limitMs: 300_000 }, of);
+  const unknown = await planned(20_000, {});
+  expect(unknown).toMatchObject({ packSize: 32 });
+  expect(unknown).not.toHaveProperty("workers");
+  expect(await planned(20_000, { workers: 1_000 })).toMatchObject({ packSize: 4, workers: 1_000 });
+  expect(await planned(20_000, { seen: [300, 200] })).toMatchObject({ packSize: 8, workers: 500 });
+  expect(await planned(20_000, { seen: [300], workers: 10 })).toMatchObject({ packSize: 32, workers: 10 });
+  // Nothing is asked where no packs would be smaller.
+  expect(await planned(80, { seen: [300] })).not.toHaveProperty("workers");
 });
 
 test("no pack of another run is computed between a plan and its last sample", async () => {

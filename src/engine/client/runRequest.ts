@@ -37,6 +37,11 @@ export const requestSchema = z
     packSize: wholeNumber(clientLimits.packSizeMax)
       .describe("Chunks per pack; chosen by the planning worker by default.")
       .optional(),
+    workers: wholeNumber(clientLimits.planWorkersMax)
+      .describe(
+        "Packs computed at once, as you expect: packs of automatic size are small enough for so many. By default the threads that are seen at work.",
+      )
+      .optional(),
     cap: wholeNumber(limits.capMax).describe("Packs in flight at most.").optional(),
     tolerate: checkedLater(toleranceSchema)
       .describe("Chunks that may be missing; none by default.")
@@ -77,6 +82,7 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   checkParamsSize(asGiven);
   const id = request.id === undefined ? undefined : ofField("id", () => parseRunId(String(request.id)));
   const packSize = checkWhole("packSize", request.packSize, clientLimits.packSizeMax);
+  const workers = checkWhole("workers", request.workers, clientLimits.planWorkersMax);
   const cap = checkCap(request.cap);
   const tolerate = checkTolerance(request.tolerate);
   const packLimitMs = checkWhole("packLimitMs", request.packLimitMs, clientLimits.packLimitMsMax);
@@ -87,7 +93,8 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   const requestHash = requestHashOf({ calculation: calculation.name, params, ...options });
   /** Identity of the code that validated the parameters. */
   const code = calculations.versionOf(calculation.name);
-  return { calculation, params, given, code, id, cap, ...options, requestHash, reuse: request.reuse, tags };
+  const { reuse } = request;
+  return { calculation, params, given, code, id, workers, cap, ...options, requestHash, reuse, tags };
 }
 
 const limitsOfRun = ["packSize", "tolerate", "packLimitMs", "attempts", "deadline"] as const;

@@ -25,10 +25,10 @@ export const limits = {
   readsAtOnce: 16,
 
   // The size of packs.
-  /** Intended number of packs in a run: enough to balance a few hundred workers, few enough to cost nothing. As a pack
-   *  is a power of two of chunks, there are up to 1.42 times as many, which `finish` still folds directly. */
+  /** Intended number of packs in a run. As a pack is a power of two of chunks, there are up to 1.42 times as many, which
+   *  `finish` still folds directly; for each worker that a plan counts on; and where more would be shorter than `packMsShort`. */
   packsAimed: 180,
-  /** The same where more packs would be shorter than `packMsShort`: short runs are computed by few workers. */
+  packsPerWorker: 4,
   packsAimedShort: 40,
   packMsShort: 500,
   /** Where there would be fewer packs, they are rather too short than too long. */

@@ -107,15 +107,16 @@ export function packsPerMessage(packMs: number, left: number): number {
 }
 
 /**
- * Chunks per pack: the total work divided by 180 packs, or by 40 while packs are shorter than half a second, but about a
- * quarter second or more, and at most 25 s for a pack and a quarter of the time limit of its attempt. Unless one pack holds
+ * Chunks per pack: the total work divided by 180 packs, or by 40 while packs are shorter than half a second, and by four for
+ * each of so many `workers`, but about a quarter second or more, and at most 25 s for a pack and a quarter of the time limit of its attempt. Unless one pack holds
  * all chunks it is a power of two, so that its partial is one span of the tree (`foldTree.ts`).
  */
-export function packSizeFor(chunks: number, chunkMs: number, limitMs: number): number {
+export function packSizeFor(chunks: number, chunkMs: number, limitMs: number, workers = 0): number {
   if (chunks === 0) return 1;
   const totalMs = Math.max(chunks * chunkMs, 0.001);
-  const shortMs = Math.min(totalMs / limits.packsAimedShort, limits.packMsShort);
-  const aimedMs = Math.max(totalMs / limits.packsAimed, shortMs, limits.packMsMin);
+  const ofWorkers = limits.packsPerWorker * workers;
+  const shortMs = Math.min(totalMs / Math.max(limits.packsAimedShort, ofWorkers), limits.packMsShort);
+  const aimedMs = Math.max(totalMs / Math.max(limits.packsAimed, ofWorkers), shortMs, limits.packMsMin);
   const mostMs = Math.min(limits.packMsMax, limitMs * limits.packLimitShare);
   const aimed = Math.min(aimedMs, mostMs) / Math.max(chunkMs, 0.000_001);
   if (aimed >= chunks) return chunks;

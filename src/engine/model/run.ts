@@ -44,6 +44,8 @@ export const specSchema = z.object({
   code: z.string().optional(),
   /** Chunks per pack, if the user pinned it. */
   packSize: z.int().positive().optional(),
+  /** Packs that are computed at once, as the user expects; no part of the request, as the result is the same. */
+  workers: z.int().positive().optional(),
   tolerate: toleranceSchema.optional(),
   /** Time limit of one attempt, if less than the app's. */
   packLimitMs: z.int().positive().optional(),
@@ -71,6 +73,8 @@ export const layoutSchema = z.object({
   fanIn: z.int().min(2).default(1000),
   /** Mean time of a pack, measured on samples, in ms. */
   packMs: z.number().nonnegative(),
+  /** Packs that are computed at once, if the spec says so or processes were seen at work. */
+  workers: z.int().positive().optional(),
   /** The rule of the fold (`foldTree.ts`); plans of version 1 have none, and were folded pack by pack. */
   fold: z.literal("spans").optional(),
   /** The calculation is asked about prefixes whether it stops there (`stop.ts`). */

@@ -26,6 +26,7 @@ import {
 import { runBlobs } from "../model/runBlobs.ts";
 import { stoppingLayout, stoppingPackSize } from "../model/stop.ts";
 import { documentHash } from "../model/storedSpec.ts";
+import { liveThreads } from "../storage/liveThreads.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";
@@ -68,7 +69,8 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   });
   const matched = earlier ? matchPacks(earlier, planned, planned.list ? packInputs?.end() : undefined) : [];
   const like = earlier && isWorth(matched, planned, earlier.plan) ? earlier.plan.packSize : undefined;
-  const wanted = spec.packSize ?? like ?? sizeFor(planned, chunkMs, spec, attempt);
+  const workers = await workersFor(ports, spec, planned.chunks * chunkMs);
+  const wanted = spec.packSize ?? like ?? sizeFor(planned, chunkMs, spec, attempt, workers);
   const packSize = planned.stops ? stoppingPackSize(planned.chunks, wanted) : wanted;
   const reused = packSize === earlier?.plan.packSize ? matched : [];
   const packs = Math.ceil(planned.chunks / packSize);
@@ -85,6 +87,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
       shardSize: shardSizeFor(packs, ports.tree, packs - packsReused(reused)),
     }),
     packMs: chunkMs * packSize,
+    ...(workers === undefined ? {} : { workers }),
     fold: "spans",
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
     ...(reused.length > 0 ? { reused: [...reused] } : {}),
@@ -109,9 +112,28 @@ function versionFor(
 const isWorth = (reused: readonly Reused[], { chunks }: PlannedChunks, { packSize }: Plan): boolean =>
   2 * packsReused(reused) >= chunks / packSize;
 
-function sizeFor({ chunks }: PlannedChunks, chunkMs: number, { reuse }: Spec, { limitMs }: Attempt): number {
-  const size = packSizeFor(chunks, chunkMs, limitMs);
+function sizeFor(
+  { chunks }: PlannedChunks,
+  chunkMs: number,
+  { reuse }: Spec,
+  { limitMs }: Attempt,
+  workers?: number,
+): number {
+  const size = packSizeFor(chunks, chunkMs, limitMs, workers);
   return reuse === undefined ? size : reusablePackSize(chunks, size);
+}
+
+/** Packs at once that the user expects, or else the threads that are seen at work, where so many could make packs smaller. */
+async function workersFor(
+  { storage, names }: WorkerPorts,
+  { workers, packSize }: Spec,
+  totalMs: number,
+): Promise<number | undefined> {
+  if (workers !== undefined || packSize !== undefined) return workers;
+  if (totalMs <= limits.packsAimed * limits.packMsMin) return undefined;
+  // Only a hint: what storage does not tell now is no reason to plan again.
+  const { threads } = await liveThreads(storage, names).catch(() => ({ threads: 0 }));
+  return threads === 0 ? undefined : threads;
 }
 
 /** What this plan may reuse; nothing where a retry recomputes all, or where packs of that size would be too long. */

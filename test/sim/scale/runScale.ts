@@ -36,6 +36,8 @@ export interface ScaleCase {
   readonly chunksPerPack?: number;
   readonly limits?: ServiceLimits;
   readonly cap?: number;
+  /** Packs at once that the submit says there are. */
+  readonly told?: number;
   readonly latencyMs?: Way["latencyMs"];
   readonly seed?: number;
   /** The app's worker under the embedded host instead of the thin one. */
@@ -99,6 +101,7 @@ export async function runScale(scale: ScaleCase): Promise<ScaleResult> {
   await startRun(near, names, {
     ...{ chunks: packs * chunksPerPack, packSize: chunksPerPack },
     cap: scale.cap ?? engineLimits.capDefault,
+    ...(scale.told && { workers: scale.told }),
   });
   const limitMs = 3_600_000 + 20 * packs * packMs;
   if (!(await world.until(() => watch.manifestMs() !== undefined, limitMs)))

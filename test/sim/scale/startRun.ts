@@ -19,11 +19,20 @@ export async function makePlaces({ blobs, queues }: Storage, names: Names): Prom
 export async function startRun(
   { blobs, queues }: Storage,
   names: Names,
-  run: { readonly chunks: number; readonly packSize: number; readonly cap: number },
+  run: {
+    readonly chunks: number;
+    readonly packSize: number;
+    readonly cap: number;
+    readonly workers?: number;
+  },
   id = runId,
 ): Promise<void> {
   const params = { chunks: run.chunks };
-  const spec = specOf({ run: id, uid: runUid, calculation: "ranges", params, packSize: run.packSize });
+  const { packSize, workers } = run;
+  const spec = specOf({
+    ...{ run: id, uid: runUid, calculation: "ranges", params, packSize },
+    ...(workers && { workers }),
+  });
   const marker = { uid: runUid, want: "run", generation: 1, cap: run.cap, turn: 0, command: 0 } as const;
   await blobs.create(names.runs, specBlob(id), JSON.stringify(spec));
   await blobs.create(names.active, id, "", { metadata: encodeMarker(marker) });

@@ -18,7 +18,7 @@ import type { Settings } from "../../model/settings.ts";
 import { prefixesOf, stoppingLayout, stoppingPackSize } from "../../model/stop.ts";
 import type { Clock } from "../../storage/ports.ts";
 import { clientLimits, defined } from "../client.ts";
-import { checkRequest, checkWhole, type RunRequest } from "../runRequest.ts";
+import { checkRequest, type RunRequest } from "../runRequest.ts";
 import { calls, count, list, seconds, text } from "../viewSchemas.ts";
 import { callsOf, type FileUse, fileUseSchema, useOf } from "./fileUse.ts";
 import { askedWorkers, type PlanWorkers } from "./planWorkers.ts";
@@ -116,14 +116,9 @@ export interface EstimatePorts {
  *
  * Not promised: that workers are as fast as this machine, or that all chunks are like the samples.
  */
-export async function estimateRun(
-  request: RunRequest & { readonly workers?: number | undefined },
-  ports: EstimatePorts,
-): Promise<RunEstimate> {
+export async function estimateRun(request: RunRequest, ports: EstimatePorts): Promise<RunEstimate> {
   const checked = checkRequest(request, ports.calculations);
-  const { planWorkersMax, planThreads } = clientLimits;
-  const asked = checkWhole("workers", request.workers, planWorkersMax);
-  const fleet = asked === undefined ? ports.planWorkers() : askedWorkers(asked);
+  const fleet = checked.workers === undefined ? ports.planWorkers() : askedWorkers(checked.workers);
   const task = { calculation: checked.calculation.name, params: checked.params };
   const packLimitMs = ports.settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
   const { chunks, stops, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
@@ -133,13 +128,13 @@ export async function estimateRun(
     checked.packSize,
   );
 
-  const wanted = checked.packSize ?? packSizeFor(chunks, chunkMs, packLimitMs);
+  const { workers, workersFrom } = await fleet;
+  const wanted = checked.packSize ?? packSizeFor(chunks, chunkMs, packLimitMs, workers);
   const packSize = stops === true ? stoppingPackSize(chunks, wanted) : wanted;
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
   const layout = stoppingLayout({ chunks, packSize, shardSize, fanIn: limits.fanIn, stops });
   const packMs = chunkMs * Math.min(packSize, chunks);
-  const threads = ports.settings.LEASEFOLD_THREADS ?? planThreads;
-  const { workers, workersFrom } = await fleet;
+  const threads = ports.settings.LEASEFOLD_THREADS ?? clientLimits.planThreads;
   const durationMs = expectedMs({ layout, packMs, planMs, workers });
   const shape = { layout, packMs, planMs, segments, workers, threads, durationMs };
   const ofFiles = addCalls(callsOf(files.planning), callsOf(files.computing));

@@ -2,15 +2,12 @@ import type * as z from "zod";
 import type { FileAccess } from "../../calculation/files.ts";
 import { InputError } from "../../model/errors.ts";
 import { clientLimits } from "../client.ts";
-import { requestSchema, wholeNumber } from "../runRequest.ts";
+import { requestSchema } from "../runRequest.ts";
 import { type EstimatePorts, estimateRun, type PlanningCode, type RunEstimate } from "./estimateRun.ts";
 import { countedFiles } from "./fileUse.ts";
 
 export const planSchema = requestSchema
-  .pick({ calculation: true, params: true, packSize: true })
-  .extend({
-    workers: wholeNumber(clientLimits.planWorkersMax).describe("Packs computed at once.").optional(),
-  })
+  .pick({ calculation: true, params: true, packSize: true, workers: true })
   .meta({ id: "PlanRequest" });
 export type PlanRequest = z.infer<typeof planSchema>;
 

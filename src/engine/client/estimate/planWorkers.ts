@@ -1,7 +1,7 @@
 import { countOf } from "../../model/figures.ts";
 import type { Settings } from "../../model/settings.ts";
+import { liveThreads } from "../../storage/liveThreads.ts";
 import { type Client, clientLimits } from "../client.ts";
-import { type Workers, workers } from "../inspection/workers.ts";
 
 /** Packs that a plan takes to be computed at once, and where that number comes from, for people. */
 export interface PlanWorkers {
@@ -32,16 +32,12 @@ export async function planWorkers(
       workersFrom: set.includes(" ") ? set : "LEASEFOLD_PLAN_WORKERS",
     };
   const found = await client()
-    .then(workers)
+    .then(({ storage, names }) => liveThreads(storage, names))
     .catch(() => undefined);
-  return found === undefined ? unknown("no storage answers") : ofSigns(found);
-}
-
-function ofSigns({ workers: all }: Pick<Workers, "workers">): PlanWorkers {
-  const live = all.filter(({ state, threads }) => state === "live" && threads > 0);
-  const threads = live.reduce((sum, one) => sum + one.threads, 0);
+  if (found === undefined) return unknown("no storage answers");
+  const { instances, threads } = found;
   if (threads === 0) return unknown("no instance beats");
-  const beat = live.length === 1 ? "beats" : "beat";
-  const workersFrom = `${countOf(threads, "thread")} of ${countOf(live.length, "instance")} that ${beat}`;
+  const beat = instances === 1 ? "beats" : "beat";
+  const workersFrom = `${countOf(threads, "thread")} of ${countOf(instances, "instance")} that ${beat}`;
   return { workers: threads, workersFrom };
 }

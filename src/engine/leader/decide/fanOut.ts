@@ -143,9 +143,15 @@ export function updateWindow(state: State, notes: RunNotes, share?: number): voi
   notes.window = Math.max(grows ? twice : Math.min(wanted, twice), least, limits.windowMin);
 }
 
-/** Packs in flight while nobody knows how fast they go: fewer where the plan says that they take long. */
+/**
+ * Packs in flight while nobody knows how fast they go: fewer where the plan says that they take long, but two for each worker
+ * that it counts on.
+ */
 const firstWindow = ({ layout }: State): number =>
-  Math.min(limits.windowFirst, Math.ceil(limits.windowFirstMs / Math.max(layout?.packMs ?? 0, 1)));
+  Math.max(
+    Math.min(limits.windowFirst, Math.ceil(limits.windowFirstMs / Math.max(layout?.packMs ?? 0, 1))),
+    2 * (layout?.workers ?? 0),
+  );
 
 /** Something is left to send, and the cap does not forbid it. */
 const mayGrow = (state: State, { window }: RunNotes): boolean =>

@@ -24,7 +24,7 @@ export function trackPlan(
 ): "planned" | "older" | undefined {
   const { state } = draft;
   if (plan === undefined) return undefined;
-  const { chunks, packSize, shardSize, fanIn, packMs, fold, stops, code, reused } = plan;
+  const { chunks, packSize, shardSize, fanIn, packMs, workers, fold, stops, code, reused } = plan;
   if (fold === undefined) draft.ending = { phase: "failed", error: olderPlan(state.run) };
   // A leader of an earlier version has written the state and dropped what it did not know.
   else if (state.layout !== undefined) state.layout.fold = fold;
@@ -32,7 +32,9 @@ export function trackPlan(
   if (plan.spec !== undefined) checkNamed("spec", state.run, plan.spec, state.spec);
   state.plan = planHash;
   state.code = code;
-  state.layout = { chunks, packSize, shardSize, fanIn, packMs, fold, ...(stops && { stops }) };
+  state.layout = { chunks, packSize, shardSize, fanIn, packMs, fold };
+  if (stops) state.layout.stops = stops;
+  if (workers !== undefined) state.layout.workers = workers;
   if (reused !== undefined) state.reused = reused;
   state.phase = "computing";
   Object.assign(state, spentWith(state, { calls: decodeCalls(plan.calls), use: decodeUse(plan.use) }));

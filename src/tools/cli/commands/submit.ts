@@ -19,7 +19,8 @@ import { checkWritable } from "../saveBytes.ts";
 import { noteUntaken, waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
-interface Options extends Pick<RunRequest, "id" | "packSize" | "cap" | "tolerate" | "attempts" | "reuse"> {
+interface Options
+  extends Pick<RunRequest, "id" | "packSize" | "workers" | "cap" | "tolerate" | "attempts" | "reuse"> {
   readonly param?: readonly string[];
   readonly packLimit?: number;
   readonly deadline?: number;
@@ -38,6 +39,11 @@ export function addSubmit(program: Command, session: Session): void {
     .description("start a run; the calculation's own parameters are options, such as --to 1e9")
     .option("--id <id>", "id of the run; submitting the same request with it again starts no second run")
     .option("--pack-size <n>", "chunks per pack, instead of what planning measures", wholeOption)
+    .option(
+      "--workers <n>",
+      "packs computed at once, for packs small enough (default: those at work)",
+      wholeOption,
+    )
     .option("--cap <n>", "packs in flight at most", wholeOption)
     .option(
       "--tolerate <n>",
@@ -63,6 +69,7 @@ export function addSubmit(program: Command, session: Session): void {
       const {
         id,
         packSize,
+        workers,
         cap,
         tolerate,
         attempts,
@@ -82,7 +89,18 @@ export function addSubmit(program: Command, session: Session): void {
         optionNames(command),
       );
       const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
-      const request = { params, id, packSize, cap, tolerate, attempts, packLimitMs, deadline, reuse };
+      const request = {
+        params,
+        id,
+        packSize,
+        workers,
+        cap,
+        tolerate,
+        attempts,
+        packLimitMs,
+        deadline,
+        reuse,
+      };
       const submitted = await calculation.submit(request);
       await noteWhatHolds(session, request, submitted);
       const { run, created } = submitted;
