@@ -122,6 +122,7 @@ test("options become the request's fields in their own units, and a wrong one is
   const options = {
     id: " mine ",
     packSize: "4",
+    workers: "9",
     cap: "9",
     tolerate: "1.5%",
     packLimit: "30s",
@@ -130,7 +131,7 @@ test("options become the request's fields in their own units, and a wrong one is
   };
   const state = { ...emptyForm("x"), options };
   expect(requestOf(state)).toEqual({
-    ...{ calculation: "x", params: {}, id: "mine", packSize: 4, cap: 9, attempts: 2 },
+    ...{ calculation: "x", params: {}, id: "mine", packSize: 4, workers: 9, cap: 9, attempts: 2 },
     ...{ tolerate: { percent: 1.5 }, packLimitMs: 30_000, deadline: { ms: 7_200_000, keep: false } },
   });
   expect(

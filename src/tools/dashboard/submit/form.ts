@@ -15,8 +15,18 @@ export interface FormState {
   readonly options: Readonly<Partial<Record<OptionName, string>>>;
 }
 
-const optionNames = ["id", "packSize", "cap", "tolerate", "packLimit", "attempts", "deadline"] as const;
+const optionNames = [
+  "id",
+  "packSize",
+  "workers",
+  "cap",
+  "tolerate",
+  "packLimit",
+  "attempts",
+  "deadline",
+] as const;
 export type OptionName = (typeof optionNames)[number];
+const numeric = ["packSize", "workers", "cap", "attempts"] as const;
 
 export const emptyForm = (calculation: string, params: unknown = {}): FormState => ({
   calculation,
@@ -92,13 +102,13 @@ export function issuesOf(state: FormState, schema: Schema | undefined): Readonly
   return issues;
 }
 
-export const wholeIssue = (text: string): string | undefined =>
+const wholeIssue = (text: string): string | undefined =>
   /^[1-9]\d{0,8}$/.test(text) ? undefined : "must be a whole number, at least 1";
 
 function optionIssue(name: OptionName, text: string): string | undefined {
   const given = text.trim();
   if (given === "") return undefined;
-  if (name === "packSize" || name === "cap" || name === "attempts") return wholeIssue(given);
+  if (numeric.some((one) => one === name)) return wholeIssue(given);
   if (name === "packLimit" || name === "deadline")
     return typedMs(given) !== undefined ? undefined : "must be a time such as 30s, 5m or 2h";
   if (name === "tolerate")
@@ -113,7 +123,7 @@ export function requestOf({ calculation, params, options }: FormState): Readonly
     return text === "" ? undefined : text;
   };
   const [tolerate, packLimit, deadline] = [given("tolerate"), given("packLimit"), given("deadline")];
-  const numbers = (["packSize", "cap", "attempts"] as const).flatMap((name) => {
+  const numbers = numeric.flatMap((name) => {
     const text = given(name);
     return text === undefined ? [] : [[name, Number(text)] as const];
   });

@@ -7,6 +7,7 @@ import { type FormState, type OptionName, optionKey } from "./form.ts";
 const optionTexts: Readonly<Record<OptionName, string>> = {
   id: "id of the run; submitting the same request with it again starts no second run",
   packSize: "chunks per pack, instead of what planning measures",
+  workers: "packs computed at once, instead of what instances tell",
   cap: "packs in flight at most",
   tolerate: "chunks that may fail: 10 or 1%",
   packLimit: "limit of one attempt, such as 30s; that of the app holds if it is less",

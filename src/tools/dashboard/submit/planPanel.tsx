@@ -1,5 +1,4 @@
 import type { JSX } from "preact";
-import { useId, useState } from "preact/hooks";
 import type { RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
 import { billingClasses } from "../../../engine/model/calls.ts";
 import {
@@ -12,7 +11,6 @@ import {
 } from "../../../engine/model/figures.ts";
 import { api, useDoing } from "../data/hooks.ts";
 import { Facts, Notice, Panel } from "../parts/parts.tsx";
-import { wholeIssue } from "./form.ts";
 
 /** What the run would take and cost, before anything is paid. An edit outdates it. */
 export function PlanPanel(of: {
@@ -21,15 +19,12 @@ export function PlanPanel(of: {
   readonly onMissing: () => void;
 }): JSX.Element {
   const planning = useDoing<{ readonly of: string; readonly estimate: RunEstimate }>();
-  const [workers, setWorkers] = useState("");
-  const id = useId();
-  const issue = workers === "" ? undefined : wholeIssue(workers);
   const { now } = planning;
-  const { calculation, params, packSize } = of.request;
+  const { calculation, params, packSize, workers } = of.request;
   const body = {
     ...{ calculation, params },
     ...(packSize === undefined ? {} : { packSize }),
-    ...(workers === "" ? {} : { workers: Number(workers) }),
+    ...(workers === undefined ? {} : { workers }),
   };
   const key = JSON.stringify(body);
   const plan = () =>
@@ -43,25 +38,10 @@ export function PlanPanel(of: {
       <p class="dim">
         Plans as a worker would and times a few chunks. Nothing is stored, and nothing is paid.
       </p>
-      <div class="field">
-        <label for={id}>--workers</label>
-        <input
-          id={id}
-          aria-describedby={`${id}-help`}
-          inputMode="numeric"
-          autocomplete="off"
-          aria-invalid={issue !== undefined}
-          value={workers}
-          onInput={({ currentTarget }) => setWorkers(currentTarget.value.trim())}
-        />
-        <p id={`${id}-help`} class={issue === undefined ? "help" : "issue"}>
-          {issue ?? "packs computed at once, instead of what instances tell"}
-        </p>
-      </div>
       <button
         type="button"
-        aria-disabled={now.kind === "busy" || issue !== undefined}
-        onClick={() => (!of.ready ? of.onMissing() : issue === undefined ? void plan() : undefined)}
+        aria-disabled={now.kind === "busy"}
+        onClick={() => (of.ready ? void plan() : of.onMissing())}
       >
         {now.kind === "busy" ? "Planning …" : outdated ? "Plan again" : "Plan"}
       </button>
