@@ -196,6 +196,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-11-01' = {
       LEASEFOLD_NAMESPACE: namespace
       LEASEFOLD_REGION: location
       LEASEFOLD_KEEP_DAYS: string(keepDays)
+      LEASEFOLD_INSTANCE_MEMORY_MB: string(instanceMemoryMB)
       // Flex has no upper limit as other plans do (host.json keeps to that of Consumption). Longer terms are fewer hand-overs, each of
       // which may wait for an instance to start.
       AzureFunctionsJobHost__functionTimeout: '00:30:00'

@@ -44,7 +44,7 @@ export interface Answered extends ApiAnswer {
 export const portsOf = (client: Client, log: ApiPorts["log"] = () => {}): ApiPorts => ({
   ...{ client, log },
   calculations: async () => describeCalculations(client.calculations),
-  submit: (request) => submit(client, request),
+  submit: (request, actor) => submit({ ...client, actor }, request),
   plan: planWithin(() => ({
     ...{ calculations: client.calculations, clock: client.clock, settings: readSettings({}) },
     planWorkers: () => planWorkers({ LEASEFOLD_PLAN_WORKERS: undefined }, async () => client),

@@ -20,6 +20,46 @@ describe("GET and PATCH runs", () => {
     expect(one.header("cache-control")).toBe("no-store");
   });
 
+  it("are filtered by tags, time and id, and their costs are summed", async () => {
+    const { client } = await clientWorld();
+    for (const [id, team] of [
+      ["a1", "risk"],
+      ["a2", "ops"],
+      ["b1", "risk"],
+    ] as const)
+      await call(client, "POST runs", apiRequest("runs", { body: { ...body, id, tags: { team } } }));
+    const listed = async (query: string) => {
+      const { status, jsonBody } = await call(client, "GET runs", apiRequest(`runs?${query}`));
+      const { runs = [], code } = jsonBody as { runs?: readonly { run: string }[]; code?: string };
+      return status === 200 ? runs.map(({ run }) => run).sort() : code;
+    };
+    expect(await listed("tag=team%3Drisk")).toEqual(["a1", "b1"]);
+    expect(await listed("tag=team=risk&prefix=b&since=1d")).toEqual(["b1"]);
+    expect(await listed("since=2999-01-01")).toEqual([]);
+    expect(await listed("tag=team")).toBe("bad-tag");
+    expect(await listed("since=soon")).toBe("bad-since");
+    // The second one would not be seen, and the list would show more than was asked for.
+    expect(await listed("tag=team=risk&tag=date=1")).toBe("bad-query");
+    const costs = await call(client, "GET costs", apiRequest("costs?by=team"));
+    expect(costs).toMatchObject({ status: 200, jsonBody: { by: "team", total: { runs: 3, unknown: 3 } } });
+    expect(await call(client, "GET costs", apiRequest("costs?by=a%20b"))).toMatchObject({
+      jsonBody: { code: "bad-by" },
+    });
+  });
+
+  it("tell who asked, as the host of the API says", async () => {
+    const { client } = await clientWorld();
+    const asked = { ...client, actor: "entra:ada" };
+    await call(asked, "POST runs", submit);
+    await call(
+      { ...client, actor: "key" },
+      "PATCH runs/{id}",
+      apiRequest("x", { ...of("r1"), body: { cap: 3 } }),
+    );
+    const one = await call(client, "GET runs/{id}", apiRequest("runs/r1", of("r1")));
+    expect(one.jsonBody).toMatchObject({ submittedBy: "entra:ada", command: { by: "key" } });
+  });
+
   it("answer 404 for an unknown run and 400 for an impossible id", async () => {
     const { client } = await clientWorld();
     for (const route of ["GET runs/{id}", "GET runs/{id}/result", "GET runs/{id}/failures"]) {

@@ -8,6 +8,7 @@ export const commandNames: readonly string[] = [
   "sql",
   "submit",
   "runs",
+  "costs",
   "status",
   "watch",
   "pause",

@@ -273,6 +273,7 @@ describe("a run", () => {
     const text = runDetails(printed(), view);
     expect(text).toBe(`primes-20261121-7f3k2a  computing
   calculation  primes {"to":1000000000}
+  submitted    2026-11-21 03:00:00 UTC
   progress     ████████████░░░░░░░░░░░░░░░░░░ 42 %
   packs        84 of 200 done, 1 failed, 120 sent, 2 resent
   chunks       8,400 of 20,000 done, 100 failed
@@ -282,8 +283,8 @@ describe("a run", () => {
   led by       node-1 (term 3), node-2 (term 4)
   cap          2,000 packs in flight
   command      no. 2: pending
-  calls        618, about $0.0008 (write 86, list 12, read 90, other 30, queue
-               400)
+  calls        618 (write 86, list 12, read 90, other 30, queue 400)
+  cost         about $0.0008 for storage; compute is not known
 `);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });

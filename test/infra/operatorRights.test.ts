@@ -59,6 +59,7 @@ const lines: readonly Line[] = [
   { line: "plan sum --to 100", least: "read" },
   { line: `sql --explain ${explained}`, least: "read", before: uploaded, files: true },
   { line: "runs", least: "read", before: computing },
+  { line: "costs", least: "read", before: computing },
   { line: "status r1", least: "read", before: computing },
   { line: "watch r1", least: "read", before: finished },
   { line: "status r1 --map", least: "read", before: computing },

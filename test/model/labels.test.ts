@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { actorOf, hasTags, parseTags, tagsSchema, tagsText, withAct } from "../../src/engine/model/labels.ts";
+import { tagsText } from "../../src/engine/model/figures.ts";
+import { actorOf, hasTags, parseTags, tagsSchema, withAct } from "../../src/engine/model/labels.ts";
 import { decodeMarker, encodeMarker } from "../../src/engine/model/marker.ts";
 import { marker } from "../support/runFixtures.ts";
 

@@ -75,6 +75,7 @@ export interface SubmitRequest {
   /** The run stops after a prefix of which so many chunks are folded. */
   readonly stopAt?: number;
   readonly reuse?: string | true;
+  readonly tags?: Readonly<Record<string, string>>;
 }
 
 /** The names of every simulated installation. */

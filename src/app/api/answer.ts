@@ -94,7 +94,8 @@ export async function answer(
   try {
     if (!isReading(request.method) && readOnly()) throw isReadOnly(request.method);
     const all = await ports();
-    return harmless(await handler(request, all.client, all));
+    const actor = all.actorOf?.(request.headers) ?? all.client.actor;
+    return harmless(await handler(request, { ...all.client, actor }, all));
   } catch (error) {
     const { level } = edgeOf(error);
     if (level === "warn") log.warn(`http: ${messageOf(error)}`);

@@ -35,8 +35,10 @@ export interface ApiAnswer {
 export interface ApiPorts {
   readonly client: Client;
   readonly log: Log;
+  /** Who asks; by default the user of the client. */
+  actorOf?(headers: ApiRequest["headers"]): string;
   calculations(): Promise<readonly DescribedCalculation[]>;
-  submit(request: RunRequest): Promise<Submitted>;
+  submit(request: RunRequest, actor?: string | undefined): Promise<Submitted>;
   /** Runs the code of the calculation in a thread of its own, within a limit of time. */
   plan(request: PlanRequest): Promise<RunEstimate>;
 }

@@ -57,7 +57,7 @@ export const getRun = defineRoute({
 /** Maps kept: a page polls one run, and few pages are open at once. */
 const mapsKept = 16;
 /** By the state that they show, newest last. */
-const maps = new WeakMap<Client, Map<string, PackMap>>();
+const maps = new WeakMap<Client["storage"], Map<string, PackMap>>();
 
 /** Two reads, of an ended run a HEAD as well, and no work while the state is the same. */
 export const getMap = defineRoute({
@@ -73,10 +73,10 @@ export const getMap = defineRoute({
     const state = await readShown(client, { run, uid });
     const version = `${uid} ${state?.etag ?? "-"}`;
     return polled(request, weakTag(version), () => {
-      const kept = maps.get(client) ?? new Map<string, PackMap>();
+      const kept = maps.get(client.storage) ?? new Map<string, PackMap>();
       const map = kept.get(version) ?? packMapOf(spec.value, state?.value);
       kept.delete(version);
-      maps.set(client, kept.set(version, map));
+      maps.set(client.storage, kept.set(version, map));
       for (const oldest of kept.keys()) if (kept.size > mapsKept) kept.delete(oldest);
       return map;
     });

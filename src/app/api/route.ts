@@ -115,6 +115,9 @@ export function decodeQuery(
     const rule = `not a query parameter of this route; it has ${known.join(", ") || "none"}`;
     throw invalid(unknown, rule, "unknown-query");
   }
+  const names = [...query.keys()];
+  const twice = known.find((name) => names.filter((one) => one === name).length > 1);
+  if (twice !== undefined) throw invalid(twice, "it is given twice", "bad-query");
   const given = known.flatMap((name) => {
     const text = query.get(name);
     return text === null ? [] : [[name, text]];

@@ -17,6 +17,7 @@ const openApi: Route["give"] = (request, log) =>
 export const routes: readonly Route[] = [
   runs.submitRun,
   runs.listRuns,
+  runs.getCosts,
   inspect.getRun,
   runs.changeRun,
   runs.deleteRun,

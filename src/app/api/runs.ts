@@ -2,6 +2,7 @@ import * as z from "zod";
 import { clientLimits } from "../../engine/client/client.ts";
 import { command, commandedSchema } from "../../engine/client/commands/command.ts";
 import { type Change, redos } from "../../engine/client/commands/decideCommand.ts";
+import { costs, costsSchema } from "../../engine/client/costs.ts";
 import { invalid, requestSchema, wholeNumber } from "../../engine/client/runRequest.ts";
 import { listPhases, runs, runsPageSchema } from "../../engine/client/runs.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
@@ -31,20 +32,37 @@ export const submitRun = defineRoute({
       .exactOptional(),
   }),
   problems: {
-    400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse"],
+    400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse", "bad-tags"],
     409: ["id-taken", "being-deleted"],
   },
-  async handler(request, _client, { submit, log }) {
+  async handler(request, { actor }, { submit, log }) {
     const { body } = request;
-    const submitted = await submit({ ...body, id: idOf(request, body.id) });
+    const submitted = await submit({ ...body, id: idOf(request, body.id) }, actor);
     const { run, uid, created } = submitted;
-    if (created) log(logEvents.runSubmitted({ run, uid }));
+    if (created) log(logEvents.runSubmitted({ run, uid, by: actor }));
     const { pathname } = new URL(request.url);
     const location = `${pathname.replace(/\/$/, "")}/${run}`;
     const ended = submitted.phase === "failed" || submitted.phase === "cancelled";
     return fresh({ ...submitted, ...(ended && { retry: `POST ${location}/retry` }) }, 202, { location });
   },
 });
+
+/** Which runs are meant; each parameter narrows the others down. */
+const filters = {
+  calculation: z.string().optional(),
+  tag: z
+    .string()
+    .describe("Tags that a run has, with commas: `team=risk,date=2026-11-23`.")
+    .transform((text) => text.split(","))
+    .optional(),
+  since: z
+    .string()
+    .describe(
+      "Submitted since: `2026-11-23`, a time by ISO 8601 (UTC without a zone), or so long ago, `30d`.",
+    )
+    .optional(),
+  prefix: z.string().describe("How the id begins.").optional(),
+};
 
 export const listRuns = defineRoute({
   method: "GET",
@@ -54,11 +72,21 @@ export const listRuns = defineRoute({
     limit: queryWhole(clientLimits.runsListedMax).describe("Ended runs on this page at most; 50 by default."),
     cursor: z.string().describe("Of the page before.").optional(),
     phase: z.enum(listPhases).describe("`active` is every phase that is not final.").optional(),
-    calculation: z.string().optional(),
+    ...filters,
   },
   answer: runsPageSchema,
-  problems: { 400: ["bad-cursor"] },
+  problems: { 400: ["bad-cursor", "bad-tag", "bad-since"] },
   handler: async ({ query }, client) => fresh(await runs(client, query)),
+});
+
+export const getCosts = defineRoute({
+  method: "GET",
+  route: "costs",
+  summary: "What runs have cost until now, storage and compute, summed for each value of a tag. An estimate.",
+  query: { by: z.string().describe("The key of the tag.").optional(), ...filters },
+  answer: costsSchema,
+  problems: { 400: ["bad-by", "bad-tag", "bad-since"] },
+  handler: async ({ query }, client) => fresh(await costs(client, query)),
 });
 
 const changeSchema = z.strictObject({

@@ -17,6 +17,7 @@ import type { WorkerPorts } from "../../engine/worker/ports.ts";
 import { processState } from "../../engine/worker/processState.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
 import { threadPool } from "../threadPool.ts";
+import { callerOf } from "./callerOf.ts";
 import { log, logElection } from "./logTo.ts";
 import { settingsLog, sharedSettings } from "./sharedSettings.ts";
 import type { StartupConfig } from "./startupConfig.ts";
@@ -71,7 +72,8 @@ export async function makeApp(config: StartupConfig): Promise<App> {
       client,
       log,
       calculations: async () => describeCalculations(calculations),
-      submit: (request) => submit(client, request),
+      submit: (request, actor) => submit({ ...client, actor }, request),
+      actorOf: callerOf(process.env),
       plan: planWithin(() => ({
         calculations,
         clock,
@@ -97,6 +99,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
         about,
         election,
         packLimitMs,
+        instanceMb: settings.LEASEFOLD_INSTANCE_MEMORY_MB,
         keepDays: settings.LEASEFOLD_KEEP_DAYS,
         loop: { loopMs: settings.LEASEFOLD_LOOP_MS, fastLoopMs: settings.LEASEFOLD_LOOP_FAST_MS },
       },
@@ -120,6 +123,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
         { storage: forWorker, names, clock, random },
         {
           instance: holder,
+          instanceMb: settings.LEASEFOLD_INSTANCE_MEMORY_MB,
           threads: threadCount,
           version,
           codes: own,

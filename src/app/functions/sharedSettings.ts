@@ -38,6 +38,7 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
   LEASEFOLD_THREADS: undefined,
   LEASEFOLD_PLAN_WORKERS: undefined,
   LEASEFOLD_THREAD_MEMORY_MB: undefined,
+  LEASEFOLD_INSTANCE_MEMORY_MB: undefined,
   LEASEFOLD_WATCH: undefined,
   // One app may serve people who read, and another those who act.
   LEASEFOLD_READ_ONLY: undefined,

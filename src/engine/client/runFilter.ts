@@ -31,7 +31,7 @@ interface Listed {
 /** Whether a run is asked for. Throws `InputError` naming the field. */
 export function filterOf({ clock }: Client, { calculation, tag, since, prefix = "" }: RunsQuery) {
   const tags = tag === undefined ? {} : parseTags(tag);
-  if (tags === undefined) throw invalid("tag", `give key=value, each key once, ${tagRule}`);
+  if (tags === undefined) throw invalid("tag", `give key=value, each key once; ${tagRule}`);
   const sinceMs = since === undefined ? 0 : sinceOf(since, clock.wallMs());
   const wanted = (run: Listed): boolean =>
     run.run.startsWith(prefix) &&

@@ -1,3 +1,5 @@
+import type { Cost } from "./instanceUse.ts";
+
 /** How figures are written for people, on a terminal and on a page alike. */
 
 export const count = (value: number): string => Math.round(value).toLocaleString("en-US");
@@ -67,6 +69,19 @@ export function dollars(value: number): string {
   if (value > 0 && value < 0.00005) return "< $0.0001";
   const [whole = "", cents = ""] = value.toFixed(4).split(".");
   return `$${count(Number(whole))}.${cents}`;
+}
+
+/** `about $0.0123: storage $0.0003, compute $0.0120 (460 GB-s, 171 executions)`. */
+export function costText({
+  dollars: all,
+  storageDollars,
+  computeDollars,
+  gbS = 0,
+  executions = 0,
+}: Cost): string {
+  if (computeDollars === undefined) return `about ${dollars(all)} for storage; compute is not known`;
+  const used = `${count(gbS)} GB-s, ${countOf(executions, "execution")}`;
+  return `about ${dollars(all)}: storage ${dollars(storageDollars)}, compute ${dollars(computeDollars)} (${used})`;
 }
 
 /** A rate with about three digits. */
@@ -203,6 +218,12 @@ export function reusedText(
   const names = runs.map((one) => (one === run ? "before the retry" : one));
   return `${countOf(packs, "pack")} reused from ${[...new Set(names)].join(", ")}`;
 }
+
+/** `team=risk, date=2026-11-23`. */
+export const tagsText = (tags: Readonly<Record<string, string>>): string =>
+  Object.entries(tags)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(", ");
 
 /** A clause as a sentence of its own. */
 export const sentence = (clause: string): string => `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;

@@ -92,3 +92,14 @@ export function costOf(calls: CallCounts, use: InstanceUse | undefined): Cost {
     executions: use.executions,
   };
 }
+
+/** The sum of what is known. */
+export function sumCosts(costs: readonly Cost[]): Cost {
+  const known = costs.filter(({ computeDollars }) => computeDollars !== undefined);
+  const of = (name: keyof Cost): number => costs.reduce((sum, one) => sum + (one[name] ?? 0), 0);
+  const dollars = rounded(of("storageDollars") + of("computeDollars"));
+  const storage = { dollars, storageDollars: rounded(of("storageDollars")) };
+  if (known.length === 0) return storage;
+  const compute = { computeDollars: rounded(of("computeDollars")), gbS: rounded(of("gbS")) };
+  return { ...storage, ...compute, executions: of("executions") };
+}

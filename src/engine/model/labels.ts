@@ -6,9 +6,11 @@ const tagsMax = 8;
 const keySchema = z.string().regex(/^[A-Za-z][\w.-]{0,31}$/);
 const valueSchema = z.string().regex(/^[\w.:@+/-]{1,64}$/);
 
+export const isTagKey = (text: string): boolean => keySchema.safeParse(text).success;
+
 /** What is allowed, for people. */
 export const tagRule =
-  `at most ${tagsMax} of key and value: a key is a letter and up to 31 letters, digits, "_", "-" or ".", ` +
+  `at most ${tagsMax} tags; a key is a letter and up to 31 letters, digits, "_", "-" or ".", ` +
   'a value 1 to 64 of these, ":", "@", "+" or "/"';
 
 export const tagsSchema = z
@@ -26,12 +28,6 @@ export function parseTags(texts: readonly string[]): Tags | undefined {
   return tags.success && Object.keys(tags.data).length === texts.length ? tags.data : undefined;
 }
 
-/** `team=risk, date=2026-11-23`. */
-export const tagsText = (tags: Tags): string =>
-  Object.entries(tags)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(", ");
-
 /** Whether a run has all these tags. */
 export const hasTags = (tags: Tags | undefined, wanted: Tags): boolean =>
   Object.entries(wanted).every(
@@ -46,6 +42,9 @@ export const hasTags = (tags: Tags | undefined, wanted: Tags): boolean =>
 const actorCharactersMax = 160;
 export const actorSchema = z.string().min(1).max(actorCharactersMax);
 export const callerWithKey = "key";
+
+/** The header by which a holder of a key says for whom it asks, percent-encoded. */
+export const userHeader = "leasefold-user";
 
 /** Cut, and without what is no text. */
 export function actorOf(kind: "entra" | "azure" | "user", name: string): string {

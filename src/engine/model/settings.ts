@@ -3,6 +3,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { ConfigError } from "./errors.ts";
 import { namePattern } from "./identity.ts";
 import { namespaceCharactersMax, namespacePattern } from "./names.ts";
+import { flexBilling } from "./prices.ts";
 
 /** The version of this build. */
 export const version: string = packageJson.version;
@@ -48,6 +49,7 @@ export const settingsSchema = z.object({
     )
     .optional(),
   LEASEFOLD_THREAD_MEMORY_MB: whole(16, 65_536).default(512),
+  LEASEFOLD_INSTANCE_MEMORY_MB: whole(1, 1_048_576).default(flexBilling.memoryMb),
   LEASEFOLD_EARLY_TAKEOVER: z.enum(["true", "false", "fast"]).default("true"),
   LEASEFOLD_READ_ONLY: flag.default(false),
   LEASEFOLD_WATCH: flag.default(false),

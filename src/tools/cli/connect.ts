@@ -11,6 +11,7 @@ import { readSettings } from "../../engine/model/settings.ts";
 import { isAbortError, systemClock, systemRandom } from "../../engine/storage/system.ts";
 import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import { findLocalFile } from "../local/localFile.ts";
+import { withActor } from "./actor.ts";
 import { badOption, systemReason } from "./options.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -46,11 +47,13 @@ export async function connectClient(
   calculations: () => Promise<Calculations>,
 ): Promise<Client> {
   const namespace = checkNamespace(namespaceOf(options, at.env));
-  const { connection, shown } = await findStorage(options, at);
+  const { connection: found, shown } = await findStorage(options, at);
+  const { connection, actor } = withActor(found);
   const storage = connectStorage(connection);
   const names = namesOf(namespace);
   await checkReachable(shown, (signal) => storage.blobs.head(names.coordination, leaderBlob, { signal }));
-  return { storage, names, clock: systemClock, random: systemRandom, calculations: await calculations() };
+  const known = await calculations();
+  return { storage, names, clock: systemClock, random: systemRandom, calculations: known, actor: actor() };
 }
 
 export const namespaceOf = ({ namespace }: ConnectOptions, env: Env): string =>

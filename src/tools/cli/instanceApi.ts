@@ -8,9 +8,11 @@ import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
 import type { PlanWorkers } from "../../engine/client/estimate/planWorkers.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
+import { userHeader } from "../../engine/model/labels.ts";
 import { localFleet } from "../local/instanceEnv.ts";
 import { instanceDown } from "../local/instancePort.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
+import { userName } from "./actor.ts";
 import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } from "./connect.ts";
 
 /**
@@ -46,7 +48,10 @@ export async function findInstanceApi(
     const ask = asker({
       url: anyInstance,
       fetch: firstOf(local, waitMs),
-      proof: () => ({ "x-functions-key": local.functionKey }),
+      proof: () => ({
+        "x-functions-key": local.functionKey,
+        [userHeader]: encodeURIComponent(userName()),
+      }),
     });
     const answer = await ask(path, body && { method: "POST", body }).catch(refuse);
     return await answer.json();

@@ -1,6 +1,7 @@
 import { getSystemErrorMap } from "node:util";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { InputError, messageOf } from "../../engine/model/errors.ts";
+import { parseTags, type Tags, tagRule } from "../../engine/model/labels.ts";
 import type { Tolerance } from "../../engine/model/run.ts";
 import { duration, typedMs } from "./render/text.ts";
 
@@ -9,7 +10,7 @@ export const calculationCommand = (program: Command, name: string, argument: str
   program
     .command(name)
     .argument("<calculation>", argument)
-    .option("-p, --param <name=value>", "set a parameter by its name; repeatable", append)
+    .option("-p, --param <name=value>", "set a parameter by its name; repeatable", repeated)
     .usage("<calculation> [--<parameter> <value> …] [options]")
     .allowUnknownOption()
     .allowExcessArguments();
@@ -22,7 +23,16 @@ export const folderOption = (): Option =>
 export const optionNames = (command: Command): string[] =>
   [...command.options, ...(command.parent?.options ?? [])].flatMap(({ long }) => long ?? []);
 
-const append = (pair: string, before: readonly string[] = []): readonly string[] => [...before, pair];
+/** An option that may come several times. */
+export const repeated = (one: string, before: readonly string[] = []): readonly string[] => [...before, one];
+
+/** Tags as options; throws `InputError`. */
+export function tagsOf(texts: readonly string[] | undefined): Tags | undefined {
+  const tags = texts && parseTags(texts);
+  if (tags === undefined && texts !== undefined)
+    throw badOption("tag", `${texts.join(" ")}: give key=value, each key once; ${tagRule}`);
+  return tags;
+}
 
 /** A number on the command line: `2000`, `1e6`. The client checks its range. */
 export function wholeOption(text: string): number {

@@ -3,6 +3,7 @@ import { edgeOf, LeasefoldError, messageOf } from "../../engine/model/errors.ts"
 import { version } from "../../engine/model/settings.ts";
 import { type AddCommand, type Cli, Session } from "./cli.ts";
 import { addCalculations, addCheck, addNew } from "./commands/calculations.ts";
+import { addCosts } from "./commands/costs.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addInputs } from "./commands/inputs.ts";
 import { addFailures, addRuns, addStatus, addWatch } from "./commands/inspect.ts";
@@ -27,6 +28,7 @@ const groups: Readonly<Record<string, readonly AddCommand[]>> = {
   "Runs:": [
     addSubmit,
     addRuns,
+    addCosts,
     addStatus,
     addWatch,
     addPauseAndResume,

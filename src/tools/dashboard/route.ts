@@ -7,6 +7,8 @@ export type Route =
       readonly view: "runs";
       readonly phase?: string;
       readonly calculation?: string;
+      /** Words: tags with `=`, and the beginning of an id. */
+      readonly search?: string;
       readonly cursor?: string;
     }
   | { readonly view: "run"; readonly run: string; readonly gen?: number; readonly shard?: number }
@@ -31,7 +33,7 @@ export function parseRoute(hash: string): Route {
   const name = item === undefined ? undefined : decoded(item);
   if (rest.length > 0 || (name === undefined && item !== undefined)) return { view: "unknown", path };
   if (view === "" || (view === "runs" && name === undefined))
-    return { view: "runs", ...text("phase"), ...text("calculation"), ...text("cursor") };
+    return { view: "runs", ...text("phase"), ...text("calculation"), ...text("search"), ...text("cursor") };
   if (view === "runs" && name !== undefined)
     return { view: "run", run: name, ...whole("gen"), ...whole("shard") };
   if ((view === "leader" || view === "workers") && name === undefined) return { view };
@@ -58,8 +60,10 @@ export function hashOf(route: Exclude<Route, { view: "unknown" }>): string {
     return entries.length === 0 ? "" : `?${new URLSearchParams(entries)}`;
   };
   switch (route.view) {
-    case "runs":
-      return `#/runs${query({ phase: route.phase, calculation: route.calculation, cursor: route.cursor })}`;
+    case "runs": {
+      const { phase, calculation, search, cursor } = route;
+      return `#/runs${query({ phase, calculation, search, cursor })}`;
+    }
     case "run":
       return `#/runs/${encodeURIComponent(route.run)}${query({ gen: route.gen, shard: route.shard })}`;
     case "queues":

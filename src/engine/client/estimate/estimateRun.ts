@@ -12,6 +12,7 @@ import {
 } from "../../calculation/timeChunks.ts";
 import { addCalls, billedCalls, dollarsOf, roundCalls } from "../../model/calls.ts";
 import { CalculationError } from "../../model/errors.ts";
+import { type Cost, costOf, costSchema } from "../../model/instanceUse.ts";
 import { limits } from "../../model/limits.ts";
 import { packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
 import type { Settings } from "../../model/settings.ts";
@@ -22,7 +23,7 @@ import { checkRequest, type RunRequest } from "../runRequest.ts";
 import { calls, count, list, seconds, text } from "../viewSchemas.ts";
 import { callsOf, type FileUse, fileUseSchema, useOf } from "./fileUse.ts";
 import { askedWorkers, type PlanWorkers } from "./planWorkers.ts";
-import { estimateCalls, expectedMs, leadingPerMinute, naiveCalls, perPack } from "./runCalls.ts";
+import { estimateCalls, estimateUse, expectedMs, leadingPerMinute, naiveCalls, perPack } from "./runCalls.ts";
 
 interface Task {
   readonly calculation: string;
@@ -68,7 +69,8 @@ const estimateShape = {
     perMinute: calls.describe("Of leading at the default settings, an estimate."),
     perChunk: z.number(),
   }),
-  dollars: z.number().describe("Storage at list price, without compute."),
+  ...costSchema.required().shape,
+  memoryMb: count.describe("Memory of an instance, by which its cost is estimated."),
   naive: z
     .object({ calls, billed: count, dollars: z.number() })
     .describe(
@@ -134,7 +136,8 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
   const layout = stoppingLayout({ chunks, packSize, shardSize, fanIn: limits.fanIn, stops });
   const packMs = chunkMs * Math.min(packSize, chunks);
-  const threads = ports.settings.LEASEFOLD_THREADS ?? clientLimits.planThreads;
+  const { LEASEFOLD_THREADS, LEASEFOLD_INSTANCE_MEMORY_MB: memoryMb } = ports.settings;
+  const threads = LEASEFOLD_THREADS ?? clientLimits.planThreads;
   const durationMs = expectedMs({ layout, packMs, planMs, workers });
   const shape = { layout, packMs, planMs, segments, workers, threads, durationMs };
   const ofFiles = addCalls(callsOf(files.planning), callsOf(files.computing));
@@ -162,7 +165,8 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
       perMinute: leadingPerMinute,
       perChunk: chunks === 0 ? 0 : billedCalls(total) / chunks,
     },
-    dollars: dollarsOf(total),
+    ...(costOf(total, estimateUse(shape, memoryMb)) as Required<Cost>),
+    memoryMb,
     naive: { calls: naive, billed: billedCalls(naive), dollars: dollarsOf(naive) },
   };
 }

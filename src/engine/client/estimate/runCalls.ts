@@ -1,6 +1,8 @@
 import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "../../model/calls.ts";
+import type { InstanceUse } from "../../model/instanceUse.ts";
 import { limits } from "../../model/limits.ts";
 import { type Layout, packsOf, packsOfShard, packsPerMessage, sizeOf } from "../../model/packs.ts";
+import { flexBilling } from "../../model/prices.ts";
 import { prefixesOf } from "../../model/stop.ts";
 import { foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
 
@@ -94,6 +96,24 @@ export function estimateCalls(shape: RunShape) {
     signs: signs(shape),
   };
   return { ...parts, total: Object.values(parts).reduce(addCalls, noCalls) };
+}
+
+/**
+ * Estimates what the run uses of instances of so much memory, as Flex Consumption counts it: those that compute while all their
+ * threads are busy, one that plans and folds, and the one that leads. Not included: packs that fail, and the clean-up.
+ */
+export function estimateUse(shape: RunShape, memoryMb: number): InstanceUse {
+  const { layout, packMs, planMs, workers, threads, durationMs } = shape;
+  const { leastMs, stepMs } = flexBilling;
+  const all = packsOf(layout);
+  const instances = instancesOf(all, { workers, threads });
+  const busy = Math.max(1, Math.min(threads, workers, all));
+  const computingMs = Math.max((all * (packMs + packOwnMs)) / busy, all === 0 ? 0 : instances * leastMs);
+  const folds = nodes(layout).queue / message.queue;
+  const tasksMs = Math.max(planMs, leastMs) + leastMs + folds * stepMs;
+  const executions = packs(shape).queue / message.queue + folds + 2;
+  const mbMs = (computingMs + tasksMs + Math.max(durationMs, leastMs)) * memoryMb;
+  return { mbMs: Math.round(mbMs), executions: Math.round(executions) };
 }
 
 /** Packs that are sent after the first window, when it is known how long they take, share messages if they are short. */

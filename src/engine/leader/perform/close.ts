@@ -1,8 +1,8 @@
 import { decodeCalls, encodeCalls } from "../../model/calls.ts";
 import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "../../model/closedRun.ts";
 import { unlessCorrupt } from "../../model/decode.ts";
+import { tagsText } from "../../model/figures.ts";
 import { costOf, decodeUse, encodeUse, spentWith } from "../../model/instanceUse.ts";
-import { tagsText } from "../../model/labels.ts";
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { givenUpOf } from "../../model/outcomes.ts";

@@ -11,8 +11,15 @@ import { status } from "../../../engine/client/status.ts";
 import { shownIdentity } from "../../../engine/model/identity.ts";
 import { type Range, rangeText } from "../../../engine/model/packs.ts";
 import type { Session } from "../cli.ts";
-import { checkRange, wholeOption } from "../options.ts";
-import { durationTables, mapLines, termColumns, termRows } from "../render/inspection.ts";
+import { checkRange, repeated, wholeOption } from "../options.ts";
+import {
+  commandColumns,
+  commandRows,
+  durationTables,
+  mapLines,
+  termColumns,
+  termRows,
+} from "../render/inspection.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, type Row, right, table } from "../render/table.ts";
 import {
@@ -39,6 +46,9 @@ export function addRuns(program: Command, session: Session): void {
     .option("--cursor <text>", "continue after an earlier page; its --json output has the cursor")
     .addOption(new Option("--phase <phase>", "only runs in this phase").choices(listPhases))
     .option("--calculation <name>", "only runs of this calculation")
+    .option("--tag <key=value>", "only runs with this tag; repeatable", repeated)
+    .option("--since <time>", "only runs submitted since: 2026-11-23, or so long ago, such as 30d")
+    .option("--prefix <text>", "only runs whose id begins so")
     .addOption(new Option("--output <format>", "wide: show the identity of the code too").choices(["wide"]))
     .action(async ({ output, ...query }: RunsQuery & { readonly output?: "wide" }) => {
       const page = await runs(await session.client(), query);
@@ -144,6 +154,7 @@ async function tellDetails(session: Session, client: Client, run: string, asked:
   } else if (asked.timeline === true) {
     const found = await timeline(client, run);
     if (session.json()) return await session.printJson(found);
+    await session.printTable(commandColumns, commandRows(found));
     if (found.terms.length === 0) return await session.print(`no leader has seen ${run} yet`);
     await session.printTable(termColumns, termRows(found));
   } else {

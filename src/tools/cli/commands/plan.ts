@@ -3,7 +3,8 @@ import { sampleLimitMs } from "../../../engine/calculation/timeChunks.ts";
 import type { RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
 import { callsOf, type FileUse } from "../../../engine/client/estimate/fileUse.ts";
 import type { CallCounts } from "../../../engine/model/calls.ts";
-import { prefixesText } from "../../../engine/model/figures.ts";
+import { costText, prefixesText } from "../../../engine/model/figures.ts";
+import { pricesSource } from "../../../engine/model/prices.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
@@ -42,7 +43,10 @@ export function addPlan(program: Command, session: Session): void {
       await session.print(paint(out, "bold", head));
       for (const line of factLines(out, factsOf(planned), 10)) await session.print(line);
       if (planned.unmeasured === undefined)
-        await session.note("not included: the cost of compute, and the host's own polls of empty queues");
+        await session.note(
+          `${pricesSource}, before free grants; not included: idle ticks, instances that are always ready, failed packs, ` +
+            "and the host's own polls of empty queues",
+        );
     });
 }
 
@@ -71,8 +75,12 @@ function factsOf(run: RunEstimate): readonly Fact[] {
     ["", `a minute of leading: ${callsText(calls.perMinute)}`],
     ...filesFacts(run),
     ["", `${calls.perChunk.toPrecision(2)} a chunk`],
-    ["dollars", `${dollars(run.dollars)} for storage at list price`],
-    ["naive", `${dollars(naive.dollars)} and ${naiveCalls} calls with a message and a blob for each chunk`],
+    ["dollars", costText(run)],
+    ["", `on instances of ${count(run.memoryMb)} MB that compute as fast as this machine`],
+    [
+      "naive",
+      `${dollars(naive.dollars)} for storage and ${naiveCalls} calls with a message and a blob for each chunk`,
+    ],
   ];
 }
 

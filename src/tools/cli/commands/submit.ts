@@ -2,6 +2,8 @@ import type { Command } from "commander";
 import { clientLimits } from "../../../engine/client/client.ts";
 import type { RunRequest } from "../../../engine/client/runRequest.ts";
 import type { Submitted } from "../../../engine/client/submit.ts";
+import { canonicalJson } from "../../../engine/model/decode.ts";
+import { tagsText } from "../../../engine/model/figures.ts";
 import { limits } from "../../../engine/model/limits.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
@@ -11,6 +13,8 @@ import {
   calculationCommand,
   durationOption,
   optionNames,
+  repeated,
+  tagsOf,
   toleranceOption,
   wholeOption,
 } from "../options.ts";
@@ -28,6 +32,7 @@ interface Options
   readonly upload?: string;
   readonly wait?: boolean;
   readonly output?: string;
+  readonly tag?: readonly string[];
 }
 
 const packLimit = durationOption(clientLimits.packLimitMsMax);
@@ -62,6 +67,7 @@ export function addSubmit(program: Command, session: Session): void {
       "--reuse [run]",
       "reuse what an ended run has of the same inputs, by default the newest of this request; keep partials for the next",
     )
+    .option("--tag <key=value>", "a word about the run, for lists and costs: team=risk; repeatable", repeated)
     .option("--upload <path>", "upload this file or folder first, and use it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file, or one of files to a folder/; implies --wait")
@@ -78,6 +84,7 @@ export function addSubmit(program: Command, session: Session): void {
         keep = false,
         reuse,
       } = options;
+      const tags = tagsOf(options.tag);
       if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
       await checkWritable(session.cli, options.output);
       const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
@@ -100,6 +107,7 @@ export function addSubmit(program: Command, session: Session): void {
         packLimitMs,
         deadline,
         reuse,
+        tags,
       };
       const submitted = await calculation.submit(request);
       await noteWhatHolds(session, request, submitted);
@@ -113,7 +121,7 @@ export function addSubmit(program: Command, session: Session): void {
 /** Says where an option does not take effect as it was given. */
 async function noteWhatHolds(
   session: Session,
-  { cap, packLimitMs, reuse }: Pick<RunRequest, "cap" | "packLimitMs" | "reuse">,
+  { cap, packLimitMs, reuse, tags }: Pick<RunRequest, "cap" | "packLimitMs" | "reuse" | "tags">,
   { run, created, ...held }: Submitted,
 ): Promise<void> {
   if (packLimitMs !== undefined && packLimitMs > (held.packLimitMs ?? limits.packLimitMs)) {
@@ -130,7 +138,13 @@ async function noteWhatHolds(
     await session.note(
       `--cap: ${run} keeps its cap of ${held.cap}; change it with "leasefold cap ${run} ${cap}"`,
     );
+  if (!created && tags !== undefined && canonicalJson(tags) !== canonicalJson(held.tags ?? {}))
+    await session.note(keptTags({ run, ...held }));
 }
+
+/** Of a run that existed the first tags stay. */
+const keptTags = ({ run, tags = {} }: Pick<Submitted, "run" | "tags">): string =>
+  `--tag: ${run} keeps ${Object.keys(tags).length === 0 ? "having no tags" : tagsText(tags)}, those of its first submit`;
 
 const cutByApp =
   "the limit of the app counts where it is less (LEASEFOLD_PACK_LIMIT_S, " +

@@ -99,4 +99,14 @@ export const termColumns: readonly Column[] = [
   "LEADER",
 ];
 
+/** What people asked of a run, the submit first. */
+export const commandRows = ({ submittedAt, submittedBy, commands }: Timeline): readonly Row[] =>
+  [{ action: "submit", at: submittedAt, by: submittedBy }, ...commands].map(({ action, at, by = "" }) => [
+    time(at),
+    action,
+    oneLine(by),
+  ]);
+
+export const commandColumns: readonly Column[] = ["AT", "COMMAND", "BY"];
+
 const time = (iso: string): string => `${iso.slice(0, 19)}Z`;

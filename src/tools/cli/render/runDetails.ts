@@ -3,6 +3,7 @@ import type { FailureView } from "../../../engine/client/failures.ts";
 import type { Workers } from "../../../engine/client/inspection/workers.ts";
 import type { RunView } from "../../../engine/client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../../engine/model/calls.ts";
+import { costText, tagsText } from "../../../engine/model/figures.ts";
 import { refusedText, shownIdentity } from "../../../engine/model/identity.ts";
 import { rangesText, rangeText, sizeOf } from "../../../engine/model/packs.ts";
 import { bar, shareOf } from "./progress.ts";
@@ -12,7 +13,6 @@ import {
   count,
   countOf,
   deadlineEnd,
-  dollars,
   duration,
   inFlightText,
   lostText,
@@ -77,6 +77,8 @@ const wrapped: ReadonlySet<string> = new Set([
   "packs",
   "chunks",
   "calls",
+  "cost",
+  "tags",
   "waiting",
   "stop",
   "trying",
@@ -105,6 +107,8 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   const facts: [string, string][] = [];
   const add = (name: string, text: string): void => void facts.push([name, text]);
   add("calculation", `${view.calculation} ${JSON.stringify(view.params)}`);
+  if (view.tags !== undefined) add("tags", tagsText(view.tags));
+  add("submitted", `${timeText(view.submittedAt)}${byText(view.submittedBy)}`);
   if (view.code !== undefined) add("code", shownIdentity(view.code));
   if (view.otherCode !== undefined) add("waiting", refusedText(view.otherCode));
   if (view.word === "not-accepted") add("note", "its submit broke off; submit it again with the same id");
@@ -134,8 +138,9 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   if (terms.length > 0) add("led by", ledBy(terms));
   if (view.active && view.cap !== undefined) add("cap", `${countOf(view.cap, "pack")} in flight`);
   if (view.generation > 1) add("generation", String(view.generation));
-  if (command !== undefined) add("command", `no. ${command.number}: ${command.answer}`);
+  if (command !== undefined) add("command", `no. ${command.number}${byText(command.by)}: ${command.answer}`);
   add("calls", callsOf(view));
+  if (totalCalls(view.calls) > 0) add("cost", costText(view));
   if (view.trying !== undefined) add("trying", tryingText(view.trying));
   if (error !== undefined) add("error", `${error.message} (${error.code})`);
   if (result !== undefined) {
@@ -150,6 +155,8 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   return facts;
 }
 
+const byText = (by: string | undefined): string => (by === undefined ? "" : ` by ${by}`);
+
 const leftOf = ({ expectedS, lowS, highS }: RemainingTime): string =>
   `about ${duration(expectedS)} left (${duration(lowS)} to ${duration(highS)})`;
 
@@ -159,7 +166,7 @@ const countsOf = (view: RunView, of: NonNullable<RunView["chunks"]>): string =>
 export const ledBy = (terms: readonly { readonly term: number; readonly holder: string }[]): string =>
   terms.map(({ term, holder }) => `${holder} (term ${term})`).join(", ");
 
-function callsOf({ calls, dollars: cost }: RunView): string {
+function callsOf({ calls }: RunView): string {
   const total = totalCalls(calls);
-  return total === 0 ? "none counted yet" : `${count(total)}, about ${dollars(cost)} (${classesText(calls)})`;
+  return total === 0 ? "none counted yet" : `${count(total)} (${classesText(calls)})`;
 }

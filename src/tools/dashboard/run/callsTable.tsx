@@ -5,7 +5,18 @@ import { billingClasses, totalCalls } from "../../../engine/model/calls.ts";
 import { count, dollars } from "../../../engine/model/figures.ts";
 import { Head } from "../parts/parts.tsx";
 
-/** Storage calls by billing class and their list price so far, beside the plan where one is given. */
+type Costed = Pick<RunView, "dollars" | "storageDollars" | "computeDollars" | "gbS" | "executions">;
+
+const unknown = "not known";
+const costRows: readonly (readonly [name: string, text: (of: Costed) => string])[] = [
+  ["GB-seconds", ({ gbS }) => (gbS === undefined ? unknown : count(gbS))],
+  ["Executions", ({ executions }) => (executions === undefined ? unknown : count(executions))],
+  ["Storage", ({ storageDollars }) => dollars(storageDollars)],
+  ["Compute", ({ computeDollars }) => (computeDollars === undefined ? unknown : dollars(computeDollars))],
+  ["Dollars", (of) => dollars(of.dollars)],
+];
+
+/** Storage calls by billing class, instances, and their list price so far, beside the plan where one is given. */
 export function CallsTable(of: {
   readonly view: RunView;
   readonly plan?: RunEstimate | undefined;
@@ -32,11 +43,13 @@ export function CallsTable(of: {
           <td class="number">{count(totalCalls(view.calls))}</td>
           {plan === undefined ? null : <td class="number">{count(totalCalls(plan.calls.total))}</td>}
         </tr>
-        <tr>
-          <th scope="row">Dollars</th>
-          <td class="number">{dollars(view.dollars)}</td>
-          {plan === undefined ? null : <td class="number">{dollars(plan.dollars)}</td>}
-        </tr>
+        {costRows.map(([name, text]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td class="number">{text(view)}</td>
+            {plan === undefined ? null : <td class="number">{text(plan)}</td>}
+          </tr>
+        ))}
       </tfoot>
     </table>
   );

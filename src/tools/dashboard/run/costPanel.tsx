@@ -6,7 +6,7 @@ import { api, useDoing } from "../data/hooks.ts";
 import { Notice, Panel } from "../parts/parts.tsx";
 import { CallsTable } from "./callsTable.tsx";
 
-/** Storage calls by billing class and their list price so far, against the plan on request. */
+/** Storage calls, instances and their list price so far, against the plan on request. */
 export function CostPanel(of: { readonly view: RunView; readonly readOnly: boolean }): JSX.Element {
   const { view, readOnly } = of;
   const planning = useDoing<RunEstimate>();
@@ -16,7 +16,7 @@ export function CostPanel(of: { readonly view: RunView; readonly readOnly: boole
   const estimate = () =>
     planning.start((signal) => api.json<RunEstimate>("plan", { method: "POST", body, signal }));
   return (
-    <Panel title="Calls and cost" aside={<span class="dim">list prices</span>}>
+    <Panel title="Calls and cost" aside={<span class="dim">estimate, list prices</span>}>
       <CallsTable view={view} plan={plan} />
       {plan === undefined || plan.dollars === 0 ? null : (
         <p class="dim">{`${percent(view.dollars, plan.dollars)} of the planned cost.`}</p>

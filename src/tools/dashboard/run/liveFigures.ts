@@ -33,11 +33,14 @@ export function figuresOf(view: RunView, sinceMs: number): readonly Figure[] {
       value: `≈ ${left(timeLeft.expectedS)}`,
       note: `${left(timeLeft.lowS)} to ${left(timeLeft.highS)}`,
     },
-    { name: "cost", value: dollars(view.dollars), note: "storage, list price" },
+    { name: "cost", value: dollars(view.dollars), note: costNote(view) },
     last && { name: active ? "led by" : "last led by", value: last.holder, note: `term ${last.term}` },
   ];
   return figures.filter((one) => one !== undefined);
 }
+
+const costNote = ({ computeDollars: compute, storageDollars: storage }: RunView): string =>
+  compute === undefined ? "storage, list price" : `${dollars(storage)} storage, ${dollars(compute)} compute`;
 
 /** Packs tell what is lost, but for chunks of packs with gaps. */
 function chunksNote({ packs, chunks, ...view }: RunView): string {

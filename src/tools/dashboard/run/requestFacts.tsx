@@ -1,12 +1,12 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { RunView } from "../../../engine/client/runView.ts";
-import { deadlineEnd, timeText } from "../../../engine/model/figures.ts";
+import { deadlineEnd, tagsText, timeText } from "../../../engine/model/figures.ts";
 import { valueText } from "../../../engine/model/json.ts";
 import { Facts } from "../parts/parts.tsx";
 
 /** What was asked for. */
 export function RequestFacts({ view }: { readonly view: RunView }): JSX.Element {
-  const { calculation, params, code, deadline, cap } = view;
+  const { calculation, params, code, deadline, cap, tags, submittedBy, command } = view;
   const rows = Object.entries(typeof params === "object" && params !== null ? params : {});
   return (
     <>
@@ -21,6 +21,9 @@ export function RequestFacts({ view }: { readonly view: RunView }): JSX.Element 
       />
       <Facts
         rows={[
+          ["tags", tags && tagsText(tags)],
+          ["submitted by", submittedBy],
+          ["last command by", command?.by],
           [
             "code",
             code === undefined ? undefined : (

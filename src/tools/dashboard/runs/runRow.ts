@@ -10,6 +10,7 @@ import {
   percent,
   perSecond,
   progressToStop,
+  tagsText,
 } from "../../../engine/model/figures.ts";
 import { isRecord, valueText } from "../../../engine/model/json.ts";
 import { stateOf } from "../parts/runState.ts";
@@ -23,6 +24,7 @@ type Told =
   | "elapsedS"
   | "error"
   | "dollars"
+  | "tags"
   | "chunks";
 
 /** One line of the list, in words and figures; absent where it says nothing. */
@@ -53,6 +55,7 @@ export function rowOf(run: ListedRun, nowMs: number) {
     ...(view.dollars === undefined ? {} : { cost: dollars(view.dollars) }),
     ...(age === undefined ? {} : { age: agoText(age) }),
     ...(run.active || elapsedS === undefined ? {} : { took: duration(elapsedS) }),
+    ...(view.tags === undefined ? {} : { tags: tagsText(view.tags) }),
     ...(error === undefined ? {} : { error: error.message }),
   };
 }
@@ -85,6 +88,7 @@ export function agoText(seconds: number): string {
 export function pathOfRuns(filter: {
   readonly phase?: string;
   readonly calculation?: string;
+  readonly search?: string;
   readonly cursor?: string;
 }): string {
   const asked = new URLSearchParams({ limit: String(pageSize) });
@@ -92,6 +96,11 @@ export function pathOfRuns(filter: {
     const value = filter[name];
     if (value !== undefined) asked.set(name, value);
   }
+  const words = (filter.search ?? "").split(/[\s,]+/).filter((word) => word !== "");
+  const tags = words.filter((word) => word.includes("="));
+  const prefix = words.find((word) => !word.includes("="));
+  if (tags.length > 0) asked.set("tag", tags.join(","));
+  if (prefix !== undefined) asked.set("prefix", prefix);
   return `runs?${asked}`;
 }
 

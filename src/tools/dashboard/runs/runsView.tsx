@@ -23,7 +23,7 @@ export function RunsView(of: {
   );
   useTick(5_000, true);
   const { value } = polled;
-  const filtered = route.phase !== undefined || route.calculation !== undefined;
+  const filtered = [route.phase, route.calculation, route.search].some((one) => one !== undefined);
   return (
     <>
       <div class="title-row">
@@ -57,13 +57,20 @@ function Filters({ route }: { readonly route: RunsRoute }): JSX.Element {
     "calculations",
     () => undefined,
   );
-  const go = (name: "phase" | "calculation", value: string): void => {
+  const go = (name: "phase" | "calculation" | "search", value: string): void => {
     const { cursor: _cursor, [name]: _old, ...rest } = route;
     location.hash = hashOf({ ...rest, ...(value === "" ? {} : { [name]: value }) });
   };
   const names = (calculations.value?.calculations ?? []).map((one) => one.name);
   return (
     <div class="filters">
+      <input
+        type="search"
+        aria-label="Search by the beginning of an id, or by tags such as team=risk"
+        placeholder="id or team=risk"
+        value={route.search ?? ""}
+        onChange={(event) => go("search", event.currentTarget.value.trim())}
+      />
       <Choice
         label="State"
         all="Any state"
@@ -134,6 +141,11 @@ function Row({ row }: { readonly row: RunRow }): JSX.Element {
         <span class="dim" title={row.calculation}>
           {row.calculation}
         </span>
+        {row.tags === undefined ? null : (
+          <span class="dim" title={row.tags}>
+            {row.tags}
+          </span>
+        )}
         {row.error === undefined ? null : (
           <span class="dim issue" title={row.error}>
             {row.error}

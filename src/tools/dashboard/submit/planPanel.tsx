@@ -86,10 +86,10 @@ function Measured({ found }: { readonly found: Measured }): JSX.Element {
           </dd>
         </div>
         <div>
-          <dt>storage</dt>
+          <dt>cost</dt>
           <dd>
             ≈ {dollars(found.dollars)}
-            <span class="dim">without compute</span>
+            <span class="dim">{`${dollars(found.storageDollars)} storage, ${dollars(found.computeDollars)} compute`}</span>
           </dd>
         </div>
       </dl>

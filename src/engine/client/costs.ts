@@ -1,0 +1,67 @@
+import * as z from "zod";
+import { type Cost, costSchema, sumCosts } from "../model/instanceUse.ts";
+import { isTagKey } from "../model/labels.ts";
+import { pricesSource } from "../model/prices.ts";
+import { type Client, clientLimits, defined } from "./client.ts";
+import type { RunsQuery } from "./runFilter.ts";
+import { invalid } from "./runRequest.ts";
+import { type ListedRun, runs } from "./runs.ts";
+import { count, list, text } from "./viewSchemas.ts";
+
+const sum = {
+  runs: count,
+  unknown: count.describe("Runs among them whose compute is not known, as an earlier version did it."),
+  ...costSchema.shape,
+};
+
+export const costsSchema = z
+  .object({
+    by: text.describe("The key of the tag by which runs are grouped.").exactOptional(),
+    groups: list(
+      z.object({ value: text.describe("Of that tag; absent for runs without it.").exactOptional(), ...sum }),
+    ).describe("The most expensive first."),
+    total: z.object(sum),
+    source: text.describe("Where the prices are from."),
+  })
+  .meta({ id: "Costs" })
+  .describe("What runs have cost until now, as estimated for each.");
+export type Costs = z.infer<typeof costsSchema>;
+
+export interface CostsQuery extends Pick<RunsQuery, "calculation" | "tag" | "since" | "prefix"> {
+  /** The key of a tag. */
+  readonly by?: string | undefined;
+}
+
+/**
+ * The cost of runs, summed for each value of a tag: of those that lists show, so not of deleted ones, nor of the app while no run is
+ * active. Costs what the list of all these runs costs. Throws `InputError` naming the field.
+ */
+export async function costs(client: Client, { by, ...query }: CostsQuery = {}): Promise<Costs> {
+  if (by !== undefined && !isTagKey(by)) throw invalid("by", `${JSON.stringify(by)} is no key of a tag`);
+  const groups = new Map<string | undefined, Costed[]>();
+  let cursor: string | undefined;
+  do {
+    const page = await runs(client, { ...query, cursor, limit: clientLimits.runsListedMax });
+    for (const run of page.runs.filter(isCosted)) {
+      const value = by === undefined ? undefined : run.tags?.[by];
+      groups.set(value, [...(groups.get(value) ?? []), run]);
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  const summed = [...groups].map(([value, all]) => ({ ...defined({ value }), ...sumOf(all) }));
+  return {
+    ...defined({ by }),
+    groups: by === undefined ? [] : summed.sort((a, b) => b.dollars - a.dollars),
+    total: sumOf([...groups.values()].flat()),
+    source: pricesSource,
+  };
+}
+
+type Costed = Exclude<ListedRun, { readonly word: "unreadable" | "needs-newer-version" }>;
+const isCosted = (run: ListedRun): run is Costed => "calculation" in run;
+
+const sumOf = (all: readonly Cost[]) => ({
+  runs: all.length,
+  unknown: all.filter(({ computeDollars }) => computeDollars === undefined).length,
+  ...sumCosts(all),
+});
