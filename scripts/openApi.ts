@@ -15,7 +15,7 @@ export interface Example {
 /** What any route may answer: a wrong request, a missing key, an app that is read-only, and what is no fault of the request. */
 const always: Readonly<Record<number, readonly string[]>> = {
   400: ["unknown-query", "bad-query"],
-  401: [],
+  401: ["bad-key"],
   500: ["internal"],
   503: ["storage-busy"],
 };

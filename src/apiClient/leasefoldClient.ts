@@ -44,6 +44,12 @@ export interface SubmitOptions extends Omit<RunRequest, "calculation" | "params"
 export interface RunsOptions {
   readonly phase?: "active" | "complete" | "failed" | "cancelled";
   readonly calculation?: string;
+  /** Tags that a run has: `team=risk`. */
+  readonly tag?: string | readonly string[];
+  /** Submitted since: `2026-11-23`, a time by ISO 8601, or so long ago, `30d`. */
+  readonly since?: string;
+  /** How the id begins. */
+  readonly prefix?: string;
   /** Ended runs of one page. */
   readonly limit?: number;
   /** Of the page before. */

@@ -171,6 +171,18 @@ describe("the client", () => {
     expect(down.asked).toHaveLength(6);
   });
 
+  it("asks for the runs that are meant, tags with commas, and leaves out what is not given", async () => {
+    const seen: string[] = [];
+    const send: typeof fetch = async (input) => {
+      seen.push(new URL(new Request(input).url).search);
+      return Response.json({ runs: [] });
+    };
+    const { runs } = connect({ url, fetch: send });
+    await runs();
+    await runs({ phase: "active", tag: ["team=risk", "date=2026-11-23"], since: "30d", limit: 5 });
+    expect(seen).toEqual(["", "?phase=active&tag=team%3Drisk%2Cdate%3D2026-11-23&since=30d&limit=5"]);
+  });
+
   it("proves who asks by the key, or by a token for the scope of the app", async () => {
     const seen: (string | null)[] = [];
     const send: typeof fetch = async (input, init) => {

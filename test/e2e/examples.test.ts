@@ -3,7 +3,9 @@ import { cp, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
+import { routes } from "../../src/app/api/routes.ts";
 import { builtProgram } from "../support/builtProgram.ts";
+import { checkAnswer } from "../support/checkAnswer.ts";
 
 /** The three calculations of `examples/`, each copied over what `leasefold new` writes in an empty folder. */
 const root = join(import.meta.dirname, "../..");
@@ -74,6 +76,14 @@ test.runIf(python)(
     expect(plain.stdout).toBe(`${typed.stdout}`);
     const { out } = await leasefold("runs", "--json");
     expect(JSON.parse(out).runs).toMatchObject([{ run: "queens-10", tags: { team: "chess" } }]);
+    // Of a run of real processes, too, each answer is as its schema says.
+    const read = routes.filter(({ method, answer }) => method === "GET" && typeof answer !== "string");
+    for (const { route } of read) {
+      const path = route.replace("{id}", "queens-10").replace("{name}", "wake");
+      const answer = await fetch(`${url}/${path}`, { headers: { "x-functions-key": key } });
+      expect([path, answer.status]).toEqual([path, 200]);
+      checkAnswer(`GET ${route}`, { status: answer.status, jsonBody: await answer.json() });
+    }
   },
   120_000,
 );
