@@ -36,7 +36,7 @@ Then:
   npx --no-install leasefold up --calculation ./my-pi.ts
   npx --no-install leasefold submit my-pi --wait
 
-Its test: ${node} --test my-pi.test.ts
+Its test: npm test, or ${node} --test my-pi.test.ts
 `,
     );
     expect(await readlink(join(folder, "node_modules", "leasefold"))).toContain(root);
@@ -135,7 +135,7 @@ Its test: ${node} --test my-pi.test.ts
     const { out } = await make("mine --dir inner/folder");
     expect(out).toContain(`wrote ${join("inner", "folder", "mine.ts")}\n`);
     expect(out).toContain("Then:\n  cd inner/folder\n  npx --no-install leasefold check ./mine.ts\n");
-    expect(out).toContain(`Its test: ${node} --test mine.test.ts\n`);
+    expect(out).toContain(`Its test: npm test, or ${node} --test mine.test.ts\n`);
     const here = await make(`other --dir ${folder}`);
     expect(here.out).toContain("Then:\n  npx --no-install leasefold check ./other.ts\n");
   });

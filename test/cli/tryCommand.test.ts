@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -56,6 +56,27 @@ test("one chunk is computed here, and what it prints is seen beside the answer",
   expect(JSON.parse(out)).toMatchObject(told);
   const profile = JSON.parse(await readFile(join(folder, "out.cpuprofile"), "utf8"));
   expect(profile.nodes.length).toBeGreaterThan(0);
+}, 60_000);
+
+test("--folder gives a calculation the files of this machine, and a folder that is not there is refused", async () => {
+  await mkdir(join(folder, "data"));
+  for (const name of ["a.txt", "b.txt"]) await writeFile(join(folder, "data", name), `in ${name}`);
+  await writeFile(
+    join(folder, "reads.mjs"),
+    `import { z } from "leasefold";
+     export default { name: "reads", summary: "a test", params: z.object({ source: z.string() }),
+       plan: (params, { files }) => files.list(params.source),
+       async compute({ input, files }) { const parts = []; for await (const part of files.read(input)) parts.push(part); return Buffer.concat(parts).toString(); },
+       merge: (a, b) => a + b, zero: () => "" };`,
+  );
+  const { out, err } = await run("try ./reads.mjs --folder ./data --chunk 1 --json");
+  expect(err).toBe("");
+  expect(JSON.parse(out)).toMatchObject({ index: 1, count: 2, partial: "in b.txt" });
+  const none = await run("try ./reads.mjs --folder ./none");
+  expect([none.code, none.err]).toEqual([
+    2,
+    expect.stringContaining("invalid --folder: cannot read the folder"),
+  ]);
 }, 60_000);
 
 test("a chunk that throws is told of with the lines of the user's code, as a failed calculation", async () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Verdict, verdictOf } from "../../src/engine/leader/decide/verdict.ts";
+import { diedInAllMax, type Verdict, verdictOf } from "../../src/engine/leader/decide/verdict.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 
 type Ended = Parameters<typeof verdictOf>[0][number];
@@ -58,6 +58,7 @@ const without = (from: number, to: number, alone: boolean): Verdict => ({
   ...{ kind: "replace", alone },
   leaveOut: { from, to, code: expect.any(String), message: expect.any(String) },
 });
+const at = (chunk: number) => ({ from: chunk, to: chunk + 1 });
 const half = { from: 16, to: 24 };
 const stored = [{ ...ended(1, "overtime"), gaps: { failed: 1, plan: undefined } }];
 
@@ -109,6 +110,35 @@ const packTable: readonly (readonly [string, readonly Ended[], readonly number[]
     7,
     fail("chunks 16–23: ended its process 3 times, alone"),
   ],
+  [
+    "a foreign death between those of one chunk",
+    endedAt("died", half, { from: 24, to: 32 }, { from: 20, to: 22 }, 21),
+    [],
+    1,
+    without(21, 22, true),
+  ],
+  [
+    "three deaths of which one is foreign",
+    endedAt("died", half, { from: 24, to: 32 }, { from: 20, to: 22 }),
+    [],
+    9,
+    { ...alone, doubt: { from: 20, to: 22 } },
+  ],
+  [
+    "four deaths that have not come to one chunk, one of them foreign",
+    endedAt("died", { from: 24, to: 32 }, half, { from: 20, to: 22 }, { from: 20, to: 22 }),
+    [],
+    9,
+    { ...alone, doubt: { from: 20, to: 22 } },
+  ],
+  ["five deaths at five chunks", endedAt("died", 17, 18, 19, 20, 21), [], 9, { ...alone, doubt: at(21) }],
+  [
+    "six deaths at six chunks",
+    endedAt("died", 17, 18, 19, 20, 21, 22),
+    [],
+    9,
+    fail("ended its process 6 times, alone"),
+  ],
   ["a thread that ended at a second chunk", endedAt("threw", 21), [17], 2, without(21, 22, false)],
   ["a second chunk that is not tolerated", endedAt("threw", 21), [17], 1, fail("threw 1")],
   ["a chunk that an instance does not leave out", endedAt("threw", 17), [17], 2, fail("threw 1")],
@@ -154,7 +184,7 @@ describe("what the records of ended sends mean", () => {
   });
 
   test("however the sends of a pack end, so many more are made for each chunk that is left out", () => {
-    const most = limits.overtimeSendsMax + limits.diedSendsMax + limits.poisonedSendsMax - 2;
+    const most = limits.overtimeSendsMax + diedInAllMax + limits.poisonedSendsMax - 2;
     fc.assert(
       fc.property(
         fc.infiniteStream(fc.constantFrom<Kind>("overtime", "died", "poison", "threw")),

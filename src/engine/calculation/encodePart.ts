@@ -24,6 +24,8 @@ export interface JsonLoss {
   /** Such as `a Date`. */
   readonly was: string;
   readonly becomes: string;
+  /** What to write instead, as a clause. */
+  readonly cure?: string;
 }
 
 /** The first value inside of `value` that JSON does not keep. */
@@ -60,7 +62,9 @@ export function* jsonLosses(value: unknown, path = ""): Generator<JsonLoss, unde
   const prototype = Object.getPrototypeOf(value);
   // Another realm's plain object, such as one from a thread, has another Object.prototype above null.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    yield loss(`a ${prototype.constructor?.name || "class instance"}`, shortOf(value));
+    const name = prototype.constructor?.name || "class instance";
+    const cure = value instanceof Map || value instanceof Set ? `; write [...${name.toLowerCase()}]` : "";
+    yield { ...loss(`a ${name}`, shortOf(value)), ...(cure !== "" && { cure }) };
     return;
   }
   for (const [key, inner] of Object.entries(value)) {
@@ -153,10 +157,10 @@ function encodeWhole(value: unknown, what: string): Uint8Array {
   return bytes;
 }
 
-const lost = (what: string, { path, was, becomes }: JsonLoss): CalculationError =>
+const lost = (what: string, { path, was, becomes, cure = "" }: JsonLoss): CalculationError =>
   new CalculationError(
     "not-json",
-    `${what} cannot be JSON: ${path || "it"} is ${was}, which would become ${becomes}`,
+    `${what} cannot be JSON: ${path || "it"} is ${was}, which would become ${becomes}${cure}`,
   );
 
 /** Throws `CalculationError` beyond a limit, which the message names so that its reason can be found. */

@@ -106,7 +106,7 @@ export const brokenFixtures: readonly BrokenFixture[] = [
     name: "an input that is a Map",
     law: "inputs",
     make: () => ({ plan: () => [{ row: 1 }, { row: 2, by: new Map([["a", 1]]) }] }),
-    example: "the input of chunk 1 cannot be JSON: by is a Map, which would become {}",
+    example: "the input of chunk 1 cannot be JSON: by is a Map, which would become {}; write [...map]",
   },
   {
     name: "an input of more than 64 KB",

@@ -114,38 +114,48 @@ export function addSend(draft: Draft, send: PackSend): void {
 export const sendsOf = (state: State, pack: number): Sends =>
   state.again[pack] ?? { sends: state.firstSend, atMs: 0, since: state.firstSend, lost: 0 };
 
+/** What ended sends tell of a pack. */
+export interface Told {
+  readonly alone?: boolean;
+  /** Chunks that the next send and later ones leave out, and those that it tells one by one. */
+  readonly leaveOut?: LeftOut | undefined;
+  readonly doubt?: Range | undefined;
+}
+
+/** What is known of a pack with what its ended sends tell. */
+export function toldBy(before: Sends, { alone, leaveOut, doubt }: Told) {
+  const isAlone = before.alone === true || alone === true || undefined;
+  if (leaveOut === undefined)
+    return {
+      alone: isAlone,
+      leftOut: before.leftOut,
+      leftOutFrom: before.leftOutFrom,
+      doubt: doubt ?? before.doubt,
+    };
+  // What ended the process is left out now: another chunk may be anywhere.
+  const leftOut = [...(before.leftOut ?? []), leaveOut];
+  return { alone: isAlone, leftOut, leftOutFrom: before.sends + 1, doubt: undefined };
+}
+
 /** Resends a pack. No record of the sends before is waited for, unless it `waits`; one that comes still counts. */
 export function resendPack(
   draft: Draft,
   pack: number,
-  why: {
-    readonly waits?: boolean;
-    readonly alone?: boolean;
-    readonly lost?: boolean;
-    /** Chunks that this send and later ones leave out, and those that it tells one by one. */
-    readonly leaveOut?: LeftOut | undefined;
-    readonly doubt?: Range | undefined;
-  },
+  why: Told & { readonly waits?: boolean; readonly lost?: boolean },
 ): void {
   const { state, at } = draft;
   const before = sendsOf(state, pack);
   const send = before.sends + 1;
-  const alone = before.alone === true || why.alone === true;
-  const { leaveOut } = why;
-  const leftOut = leaveOut === undefined ? before.leftOut : [...(before.leftOut ?? []), leaveOut];
+  const told = toldBy(before, why);
   state.again[pack] = {
     sends: send,
     atMs: at.nowMs,
     since: why.waits === true ? before.since : send,
     lost: before.lost + (why.lost === true ? 1 : 0),
-    alone: alone || undefined,
-    leftOut,
-    leftOutFrom: leaveOut === undefined ? before.leftOutFrom : send,
-    // What ended the process is left out now: another chunk may be anywhere.
-    doubt: leaveOut === undefined ? (why.doubt ?? before.doubt) : undefined,
+    ...told,
   };
   state.sentAgain += 1;
-  addSend(draft, { pack, send, urgent: true, repeat: true, alone });
+  addSend(draft, { pack, send, urgent: true, repeat: true, alone: told.alone === true });
 }
 
 /** Messages that still fit between two writes of the state. */

@@ -28,19 +28,51 @@ interface Leeway {
   readonly tolerated: number;
 }
 
-/** The kinds of ends that another send may follow, and after how many of them none does. */
+/** Deaths of one piece of work at different places, of which somebody else may have caused some. */
+export const diedInAllMax = 2 * limits.diedSendsMax;
+
+const hasDied = (one: Ended): boolean => one.code === "process-ended";
+
+/** The kinds of ends that another send may follow, and which of them are so many that none does. */
 const replaceable = [
-  { is: (one: Ended) => one.code === "time-limit", max: limits.overtimeSendsMax },
-  {
-    is: (one: Ended) => one.code === "process-ended",
-    max: limits.diedSendsMax,
-    say: (times: number) => `ended its process ${times} times, alone`,
-  },
-  {
-    is: (one: Ended) => one.cause === "poison" && one.code !== "process-ended",
-    max: limits.poisonedSendsMax,
-  },
+  { is: (one: Ended) => one.code === "time-limit", enough: atLeast(limits.overtimeSendsMax) },
+  { is: hasDied, enough: enoughDied },
+  { is: (one: Ended) => one.cause === "poison" && !hasDied(one), enough: atLeast(limits.poisonedSendsMax) },
 ];
+
+function atLeast(max: number): (ends: readonly Ended[]) => Cause | undefined {
+  return (ends) => (ends.length < max ? undefined : causeOf(ends));
+}
+
+/**
+ * Processes that died at one place died of what is computed there. Where places differ, somebody else may have ended some of them:
+ * then a single chunk has to be found, or as many more deaths fail the work.
+ */
+function enoughDied(ends: readonly Ended[]): Cause | undefined {
+  const { diedSendsMax } = limits;
+  const { met, at } = meetingOf(ends);
+  const agree = met.length === ends.length || (at !== undefined && sizeOf(at) === 1);
+  const isFound = met.length >= diedSendsMax && agree;
+  if (!isFound && ends.length < diedInAllMax) return undefined;
+  const where = isFound && at !== undefined ? `${chunksText(at)}: ` : "";
+  const why = `${where}ended its process ${isFound ? met.length : ends.length} times, alone`;
+  return { why, code: "process-ended", at: isFound ? at : undefined };
+}
+
+/** Most of these ends that have chunks in common, and which; the latest where several are as many. One that tells of none had all in doubt. */
+function meetingOf(ends: readonly Ended[]): { readonly met: readonly Ended[]; readonly at?: Range } {
+  let met: readonly Ended[] = ends.filter(({ at }) => at === undefined);
+  for (const chunk of ends.flatMap(({ at }) => at?.from ?? [])) {
+    const there = ends.filter(({ at }) => at === undefined || isIn(chunk, at));
+    if (there.length >= met.length) met = there;
+  }
+  const told = met.flatMap(({ at }) => at ?? []);
+  if (told.length === 0) return { met };
+  const [from, to] = [Math.max(...told.map((at) => at.from)), Math.min(...told.map((at) => at.to))];
+  return { met, at: { from, to } };
+}
+
+const isIn = (chunk: number, { from, to }: Range): boolean => from <= chunk && chunk < to;
 
 /**
  * What the records of ended sends, sorted by send, mean for their work. A record may be of a send that the state does not
@@ -57,38 +89,36 @@ export function verdictOf(records: readonly Ended[], made: Made, pack?: Leeway):
   const { leftOutFrom = 1 } = made;
   const counted = records.filter(({ send, gaps }) => send >= leftOutFrom || gaps !== undefined);
   const cause = causeIn(counted);
-  const died = records.filter(({ code, gaps }) => code === "process-ended" && gaps === undefined);
+  const died = records.filter((one) => hasDied(one) && one.gaps === undefined);
   const alone = died.length > 0;
   if (cause === undefined) {
-    const doubt = pack && narrowest(died, pack.chunks, leftOutFrom);
+    const { at } = meetingOf(died.filter(({ send }) => send >= leftOutFrom));
+    const doubt = pack && within(pack.chunks, at);
     return { kind: "replace", alone, ...(doubt && { doubt }) };
   }
   const leaveOut = pack && leftOutBy(cause, made, pack);
   return leaveOut === undefined ? { kind: "fail", why: cause.why } : { kind: "replace", alone, leaveOut };
 }
 
-/** The latest of these ends that tells of some chunks of the pack only. */
-const narrowest = (ends: readonly Ended[], chunks: Range, fromSend = 1): Range | undefined =>
-  ends.findLast(
-    ({ at, send }) =>
-      send >= fromSend &&
-      at !== undefined &&
-      at.from >= chunks.from &&
-      at.to <= chunks.to &&
-      at.from < at.to &&
-      sizeOf(at) < sizeOf(chunks),
-  )?.at;
+/** A place that is some chunks of the pack only. */
+const within = (chunks: Range, at: Range | undefined): Range | undefined =>
+  at !== undefined &&
+  at.from >= chunks.from &&
+  at.to <= chunks.to &&
+  at.from < at.to &&
+  sizeOf(at) < sizeOf(chunks)
+    ? at
+    : undefined;
 
 /** A chunk that was left out already was computed by a process that does not know of it: then the pack fails. */
-function leftOutBy({ ends, why }: Cause, { leftOut = [] }: Made, pack: Leeway): LeftOut | undefined {
+function leftOutBy(cause: Cause, { leftOut = [] }: Made, pack: Leeway): LeftOut | undefined {
   const { chunks, tolerated } = pack;
-  const at = narrowest(ends, chunks);
+  const at = within(chunks, cause.at);
   if (at === undefined || leftOut.length >= limits.leftOutMax) return undefined;
   const size = [...leftOut, at].reduce((sum, one) => sum + sizeOf(one), 0);
   if (size > tolerated || size >= sizeOf(chunks) || sizeOf(chunks) > limits.gappedChunksMax) return undefined;
   if (leftOut.some(({ from, to }) => from < at.to && at.from < to)) return undefined;
-  const code = ends.at(-1)?.code ?? "";
-  return { ...at, code, message: why };
+  return { ...at, code: cause.code, message: cause.why };
 }
 
 const isHopeless = (one: Ended): boolean => one.final || one.cause === "storage-lost";
@@ -98,30 +128,29 @@ export const whyFailed = (records: readonly Ended[]): string | undefined => caus
 
 interface Cause {
   readonly why: string;
-  readonly ends: readonly Ended[];
+  readonly code: string;
+  /** What the work was at. */
+  readonly at: Range | undefined;
 }
 
 function causeIn(records: readonly Ended[]): Cause | undefined {
   const hopeless = records.find(isHopeless);
-  if (hopeless !== undefined) return causeOf(hopeless);
+  if (hopeless !== undefined) return causeOf([hopeless]);
   // A process that ended beside other work, or before it began this, says nothing against it.
   const guilty = records.filter(({ code }) => code !== "lost");
   // The other chunks of the pack have a partial.
   const stored = guilty.findLast(({ gaps }) => gaps !== undefined);
-  if (stored !== undefined) return causeOf(stored);
-  for (const { is, max, say } of replaceable) {
-    const ends = guilty.filter(is);
-    const last = ends.at(-1);
-    if (last !== undefined && ends.length >= max) return { why: saying(ends, say) ?? last.message, ends };
+  if (stored !== undefined) return causeOf([stored]);
+  for (const { is, enough } of replaceable) {
+    const cause = enough(guilty.filter(is));
+    if (cause !== undefined) return cause;
   }
   // Work that threw had all its attempts within its send.
   const threw = guilty.findLast((one) => !replaceable.some(({ is }) => is(one)));
-  return threw && causeOf(threw);
+  return threw && causeOf([threw]);
 }
 
-const causeOf = (one: Ended): Cause => ({ why: one.message, ends: [one] });
-
-function saying(ends: readonly Ended[], say: ((times: number) => string) | undefined): string | undefined {
-  const at = ends.findLast((one) => one.at !== undefined)?.at;
-  return say && `${at === undefined ? "" : `${chunksText(at)}: `}${say(ends.length)}`;
+function causeOf(ends: readonly Ended[]): Cause {
+  const { message: why = "", code = "" } = ends.at(-1) ?? {};
+  return { why, code, at: ends.findLast(({ at }) => at !== undefined)?.at };
 }

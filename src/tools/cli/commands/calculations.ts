@@ -87,6 +87,8 @@ export function addNew(program: Command, session: Session): void {
         `npx --no-install leasefold submit ${name} --wait`,
       ];
       const test = `${shellText(posix(node))} --test ${fromThere(made.test)}`;
+      // The project that was written has a script for it.
+      const npmTest = made.project.some((path) => path.endsWith("package.json")) ? "npm test, or " : "";
       if (session.json()) return await session.printJson({ name, ...made, next, runTest: test });
       await session.print(
         `wrote ${[made.calculation, made.test, ...made.project].map(shown).join("\n      ")}`,
@@ -98,7 +100,7 @@ export function addNew(program: Command, session: Session): void {
         );
       if (made.unlinked !== undefined) await session.note(made.unlinked);
       await session.print(
-        ["\nThen:", ...next.map((line) => `  ${line}`), "", `Its test: ${test}`].join("\n"),
+        ["\nThen:", ...next.map((line) => `  ${line}`), "", `Its test: ${npmTest}${test}`].join("\n"),
       );
     });
 }

@@ -125,6 +125,24 @@ export const gapRules: readonly Mutant[] = [
     edits: edit("leader/decide/messages.ts", "    leftOut,\n    doubt,", "    leftOut,"),
   },
   {
+    without: "deaths that count apart where they have no chunk in common",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: ["a kill by hand after 1 deaths of a chunk that ends its process leaves it the only loss"],
+    edits: edit("leader/decide/verdict.ts", "at === undefined || isIn(chunk, at)", "chunk >= 0"),
+  },
+  {
+    without: "what ends tell during a pause",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: ["a pause in which the last limit is reached costs no further one"],
+    edits: edit(
+      "leader/decide/failures.ts",
+      "if (state.paused) keepTold(",
+      "if (state.phase === null) keepTold(",
+    ),
+  },
+  {
     without: "what ends have told before a pause",
     rule: 32,
     killedBy: "the scenario's own end",
@@ -136,10 +154,6 @@ export const gapRules: readonly Mutant[] = [
     rule: 32,
     killedBy: "the scenario's own end",
     cases: ["a process that dies with a pack of which a chunk is left out leaves it left out"],
-    edits: edit(
-      "leader/decide/draft.ts",
-      "leaveOut === undefined ? before.leftOut :",
-      "leaveOut === undefined ? undefined :",
-    ),
+    edits: edit("leader/decide/draft.ts", "leftOut: before.leftOut,", "leftOut: undefined,"),
   },
 ];

@@ -131,8 +131,34 @@ const pausesAfter =
 const deathsIn = ({ run }: Script): number =>
   [...(run()?.failures.values() ?? [])].filter(({ failure }) => failure.code === "process-ended").length;
 
+/** Somebody ends the process that has come to chunk 700 once, after so many deaths of the pack. */
+const killedByHand =
+  (after: number) =>
+  async (script: Script): Promise<void> => {
+    const { broken } = script;
+    await script.until("as many deaths", () => deathsIn(script) >= after);
+    broken.doomed.set(700, "kills");
+    await script.until("one by hand", () => deathsIn(script) > after);
+    broken.doomed.delete(700);
+  };
+
+const byHand = [0, 1, 2].map((after): [string, Scenario] => [
+  `a kill by hand after ${after} deaths of a chunk that ends its process leaves it the only loss`,
+  () =>
+    doomedChunks(
+      {
+        seed: 99,
+        doomed: { 1234: "kills" },
+        request: { chunks: 8_000, packSize: 2_000, tolerate: { chunks: 1 } },
+        during: killedByHand(after),
+      },
+      loses("1234-1235"),
+    ),
+]);
+
 export const doomedChunkScenarios: Readonly<Record<string, Scenario>> = {
   ...Object.fromEntries(each),
+  ...Object.fromEntries(byHand),
   "a chunk that ends the process of the only instance is all that its tolerant run loses": () =>
     doomedChunks({ seed: 90, doomed: { 21: "kills" }, instances: 1 }, loses("21-22")),
   "three deaths find one chunk of a pack of two thousand": () =>
@@ -198,6 +224,21 @@ export const doomedChunkScenarios: Readonly<Record<string, Scenario>> = {
         during: pausesAfter("two deaths", (script) => deathsIn(script) === 2),
       },
       loses("1234-1235"),
+    ),
+  "a pause in which the last limit is reached costs no further one": () =>
+    doomedChunks(
+      {
+        seed: 98,
+        doomed: { 21: "hangs" },
+        during: pausesAfter("the first limit", ({ run }) => (run()?.failures.size ?? 0) > 0),
+      },
+      (script, told) => {
+        loses("21-22")(script, told);
+        const limits = [...(script.run()?.failures.values() ?? [])].filter(
+          ({ failure }) => failure.gaps === undefined,
+        ).length;
+        script.must(limits === 2, `${limits} sends reached their limit`);
+      },
     ),
   "a pause after a chunk was left out leaves it left out": () =>
     doomedChunks(
