@@ -110,6 +110,16 @@ var alerts = [
     query: loadTextContent('../queries/no-tick.kql')
   }
   {
+    name: 'schedule-skipped'
+    enabled: switches.?scheduleSkipped ?? true
+    severity: 2
+    every: 'PT15M'
+    window: 'PT15M'
+    range: 'PT15M'
+    title: 'A schedule was due and got no run'
+    query: loadTextContent('../queries/schedule-skipped.kql')
+  }
+  {
     name: 'log-cap'
     enabled: dailyCapGb > 0 && (switches.?logCap ?? true)
     severity: 2

@@ -13,7 +13,7 @@ export interface Ended {
 }
 
 export interface CliWorld extends ClientWorld {
-  /** Runs one command line, its words separated by spaces, and lets time pass until it ends. */
+  /** Runs one command line, its words as `wordsOf` has them, and lets time pass until it ends. */
   run(line: string, options?: { tty?: boolean; folder?: string }): Promise<Ended>;
   /** The same without waiting: the caller moves the time. */
   start(
@@ -43,6 +43,10 @@ export function printed(options: { tty?: boolean; columns?: number; color?: bool
   };
 }
 
+/** Separated by spaces; one that begins with a quote may hold some. */
+const wordsOf = (line: string): string[] =>
+  (line.match(/"[^"]*"|[^ ]+/g) ?? []).map((word) => word.replace(/^"([^"]*)"$/, "$1"));
+
 export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
   const inner = await clientWorld();
   const start: CliWorld["start"] = (line, { tty = false, folder = "/nowhere" } = {}) => {
@@ -61,7 +65,7 @@ export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
       startThread: async () => localCode(calculations),
       ...change,
     };
-    const ended = runCommand(line.split(" ").filter(Boolean), cli).then((exitCode) => ({
+    const ended = runCommand(wordsOf(line).filter(Boolean), cli).then((exitCode) => ({
       exitCode,
       out: out.text(),
       err: err.text(),

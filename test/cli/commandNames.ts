@@ -21,6 +21,7 @@ export const commandNames: readonly string[] = [
   "result",
   "report",
   "delete",
+  "schedule",
   "prune",
   "leader",
   "workers",

@@ -10,7 +10,7 @@ const mine = { name: "mine", summary: "", params: [row], schema: {}, code: "mine
 const notAsked = () => Promise.reject(new Error("must not be asked"));
 const api = (change: Partial<InstanceApi> = {}) => ({
   instances: async (): Promise<InstanceApi> => ({
-    ...{ calculations: async () => [mine], submit: notAsked, plan: notAsked },
+    ...{ calculations: async () => [mine], submit: notAsked, plan: notAsked, schedule: notAsked },
     ...change,
   }),
 });

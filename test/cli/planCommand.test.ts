@@ -46,6 +46,7 @@ describe("leasefold plan", () => {
       calculations: unused,
       submit: unused,
       plan: unused,
+      schedule: unused,
     });
     const { run } = await cliWorld({ instances });
     const workers = async (line: string) => JSON.parse((await run(`plan sum --to 5 --json ${line}`)).out);

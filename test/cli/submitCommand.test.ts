@@ -44,6 +44,7 @@ describe("leasefold submit", () => {
         calculations: async () => [{ ...mine, changed: true as const }],
         submit: () => Promise.reject(new Error("must not be asked")),
         plan: () => Promise.reject(new Error("must not be asked")),
+        schedule: () => Promise.reject(new Error("must not be asked")),
       });
       const { run } = await cliWorld({ instances });
       const ended = await run("submit mine");
@@ -57,6 +58,7 @@ describe("leasefold submit", () => {
       calculations: async () => [],
       submit: () => Promise.reject(new Error("must not be asked")),
       plan: () => Promise.reject(new Error("must not be asked")),
+      schedule: () => Promise.reject(new Error("must not be asked")),
     });
     const questions: string[] = [];
     const confirm = async (question: string) => questions.push(question) === 0;

@@ -173,6 +173,7 @@ describe("leasefold ui", () => {
           asked.push(sent);
           return { run: "r9", uid: "u", created: true, woken: true };
         },
+        schedule: () => Promise.reject(new Error("must not be asked")),
         plan: async (sent) => {
           asked.push(sent);
           return { chunks: 7 } as never;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { command } from "../../src/engine/client/commands/command.ts";
+import { addSchedule } from "../../src/engine/client/schedules/changeSchedule.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
 import { type CliWorld, cliWorld } from "../cli/cliWorld.ts";
@@ -34,6 +35,11 @@ const paused = async (world: CliWorld) => {
   await computing(world);
   await command(world.client, "r1", { kind: "pause" });
 };
+const scheduled = ({ client }: CliWorld) =>
+  addSchedule(client, {
+    ...{ name: "s1", cron: "0 2 * * *" },
+    run: { calculation: "sum", params: { to: 100 } },
+  });
 const led = async ({ storage }: CliWorld) => {
   const lease = storage.lease(names.coordination, leaderBlob);
   await lease.ensure();
@@ -75,6 +81,11 @@ const lines: readonly Line[] = [
   { line: "queues peek packs", least: "read" },
   { line: "prune --older-than 1d --dry-run", least: "read", before: finished },
   { line: "submit sum --to 100", least: "steer" },
+  { line: "schedule list", least: "read", before: scheduled },
+  { line: "schedule show s1", least: "read", before: scheduled },
+  { line: "schedule pause s1", least: "steer", before: scheduled },
+  { line: "schedule trigger s1", least: "steer", before: scheduled },
+  { line: "schedule delete s1", least: "steer", before: scheduled },
   { line: "upload a.csv", least: "steer", files: true },
   { line: "inputs", least: "read", before: uploaded },
   { line: "inputs a.csv --delete", least: "steer", before: uploaded },

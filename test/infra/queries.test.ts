@@ -74,6 +74,21 @@ test("poison and old-messages tell what workers say of messages", () => {
   expect(asked("old-messages", traces(leading(1, 1)))).toEqual([]);
 });
 
+test("schedule-skipped tells due times without a run, and schedules that stopped", () => {
+  const due = "2026-11-23T01:00:00.000Z";
+  const skipped = (why: string, count: number) =>
+    said(5, logEvents.scheduleSkipped({ schedule: "nightly", due, why, times: count }));
+  const stopped = said(3, logEvents.scheduleStopped({ schedule: "hourly", message: "it does not decode" }));
+  const submitted = said(2, logEvents.scheduleSubmitted({ schedule: "nightly", run: "n", lateS: 1 }));
+  expect(
+    asked("schedule-skipped", traces(skipped("missed", 99), skipped("missed", 1), stopped, submitted)),
+  ).toMatchObject([
+    { event: "schedule-skipped", schedule: "nightly", why: "missed", skipped: 100 },
+    { event: "schedule-stopped", schedule: "hourly", message: "it does not decode" },
+  ]);
+  expect(asked("schedule-skipped", traces(submitted))).toEqual([]);
+});
+
 describe("stalled-run", () => {
   const sealed = (minutes: number, term: number, packsDone: number, paused = false) =>
     said(minutes, logEvents.runTakenOver({ ...run, term, phase: "computing", packsDone, paused }));

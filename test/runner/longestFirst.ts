@@ -22,6 +22,7 @@ export const longest = [
   "chaos/electionFaults",
   "e2e/installed",
   "sim/election/election",
+  "leader/scheduledRuns",
   "e2e/secrets",
   "infra/planted",
   "contract/election",

@@ -105,8 +105,10 @@ export function replayCommand(one: number | string | engine.Point | election.Poi
   const sim = "npm run sim --";
   if (typeof one === "number") return `${sim} --seed ${one}`;
   if (typeof one === "string") return `${sim} --case ${JSON.stringify(one)}`;
-  if ("who" in one)
-    return `${sim} --point ${one.who},${one.call},"${one.fate}"${one.reuses === undefined ? "" : ",reuse"}`;
+  if ("who" in one) {
+    const { who, call, fate, ...of } = one;
+    return `${sim} --point ${[who, call, `"${fate}"`, ...Object.keys(of)].join(",")}`;
+  }
   const { call, fate, times, operator, early } = one;
   return `${sim} --election --point ${call},"${fate}",${times},${operator},${early ? "early" : "late"}`;
 }
@@ -176,9 +178,12 @@ function scenarioNamed(title: string): string {
   return found;
 }
 
+const storyOf = (story: string | undefined): Partial<engine.Point> =>
+  story === undefined ? {} : { [story]: true };
+
 function enginePoint([who = "", call = "", fate = "", story]: readonly string[]): engine.Point {
   if (who !== "leader" && who !== "worker") throw new UsageError(`"${who}" is neither leader nor worker.`);
-  const of = story === "reuse" ? { reuses: true as const } : {};
+  const of = storyOf(story);
   return { who, ...of, call: whole(call, "A call"), fate: fateNamed(fate) };
 }
 

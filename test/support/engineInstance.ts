@@ -36,6 +36,8 @@ export interface Role {
   /** Cores that its threads share. Default one for each. */
   readonly cores?: number | undefined;
   readonly weather?: Weather<FarCall>;
+  /** How far its clock is off, beside some seconds. */
+  readonly skewMs?: number;
   /** Default 5 s. */
   readonly tickEveryMs?: number;
   /** Ticks each minute as on Azure instead, where the instances of an app share one timer. */
@@ -98,7 +100,7 @@ const threadsEach = 2;
 export function startInstance(parts: InstanceParts, role: Role = {}): EngineInstance {
   const { name, world, names } = parts;
   const { random } = world;
-  const self = simProcess(world, parts.service, name);
+  const self = simProcess(world, parts.service, name, role.skewMs);
   const { clock } = self;
   let leading = false;
   const carry = network<FarCall>(parts.service, self, random, role.weather ?? parts.weather);

@@ -15,8 +15,8 @@ export interface SimProcess extends Sender {
 }
 
 /** `service` counts the time that a process is stopped for. */
-export function simProcess(world: VirtualWorld, service: Clock, name: string): SimProcess {
-  const clock = world.clock({ skewMs: (world.random.number() - 0.5) * 10_000 });
+export function simProcess(world: VirtualWorld, service: Clock, name: string, skewMs = 0): SimProcess {
+  const clock = world.clock({ skewMs: skewMs + (world.random.number() - 0.5) * 10_000 });
   let diedMs: number | undefined;
   let stopped = false;
   let tellDeath = (): void => {};

@@ -4,6 +4,7 @@ import { givePage } from "./page.ts";
 import * as result from "./result.ts";
 import { localRoute, type Route } from "./route.ts";
 import * as runs from "./runs.ts";
+import { scheduleRoutes } from "./schedules.ts";
 import * as service from "./service.ts";
 import * as uploads from "./uploads.ts";
 
@@ -34,6 +35,7 @@ export const routes: readonly Route[] = [
   inspect.getReport,
   service.getCalculations,
   service.planRun,
+  ...scheduleRoutes,
   uploads.getUploads,
   uploads.postUpload,
   service.getLeader,

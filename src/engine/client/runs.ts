@@ -5,7 +5,7 @@ import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../mo
 import { CorruptDataError, LeasefoldError, NewerVersionError } from "../model/errors.ts";
 import { costOf, costSchema, decodeUse } from "../model/instanceUse.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
-import { runIdPattern } from "../model/names.ts";
+import { runIdPattern, scheduleBlobs } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { blobPage, blobPages } from "./containersAndQueues.ts";
@@ -128,7 +128,8 @@ function unreadable(run: string, active: boolean, error: unknown): UnreadableRun
 async function listMarkers(client: Client): Promise<ReadonlyMap<string, ListedMarker>> {
   const markers = new Map<string, ListedMarker>();
   for await (const { blobs, dateMs } of blobPages(client, client.names.active, "", { metadata: true }))
-    for (const blob of blobs) markers.set(blob.name, listedMarker(blob, dateMs));
+    for (const blob of blobs)
+      if (!blob.name.startsWith(scheduleBlobs)) markers.set(blob.name, listedMarker(blob, dateMs));
   return markers;
 }
 

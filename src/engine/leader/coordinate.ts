@@ -10,6 +10,7 @@ import { doubtedUpTo } from "./notes.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
 import { observer } from "./poll/observe.ts";
+import { keepSchedules } from "./schedules.ts";
 import type { Observed } from "./seen.ts";
 import {
   type CoordinatorPorts,
@@ -57,16 +58,22 @@ export async function coordinate(
     const listed = await listMarkers(term);
     if (listed === "unreachable") continue;
     const { markers, pages } = listed;
+    const schedules = await keepSchedules(term, listed.all);
     term.kept = listed.kept;
     term.tellActive?.(leader.term, markers.length);
     const ids = new Set(markers.map(({ id }) => id));
     for (const id of runs.keys()) if (!ids.has(id)) runs.delete(id);
+    if (markers.length === 0 && schedules.moved) continue;
     if (markers.length === 0) return;
 
     const localMs = clock.monotonicMs();
     const observed = await observeFor([...runs.values()], localMs, observe);
     const loop = newLoop(runs, pages, observed);
-    const order = turns.order(markers).filter((marker) => !term.backoff.waits(marker, localMs));
+    loop.skipPause = schedules.moved;
+    const waits = (marker: ListedMarker) =>
+      term.backoff.waits(marker, localMs) ||
+      (marker.metadata["want"] === "delete" && schedules.unsettled(marker.id));
+    const order = turns.order(markers).filter((marker) => !waits(marker));
     await advanceAll(term, loop, order, turns.taken);
     spent = shareSpent(term, spent);
     if (!leader.signal.aborted) {

@@ -58,6 +58,15 @@ export const logEvents = {
   >("info", "run-ended"),
   /** `by` who asked for it; `expiry` where nobody did. */
   runDeleted: event<Run & { term: number; by?: string | undefined }>("info", "run-deleted"),
+  /** `lateS`: from when it was due, its delay included. */
+  scheduleSubmitted: event<{ schedule: string; run: string; lateS: number }>("info", "schedule-submitted"),
+  /** `due` and as many after it, in all `times`, have no run. `why`: `overlap`, `missed` or `id-taken`. */
+  scheduleSkipped: event<{ schedule: string; due: string; why: string; times: number }>(
+    "warn",
+    "schedule-skipped",
+  ),
+  /** Its document does not decode: nothing is due until it is made anew. */
+  scheduleStopped: event<{ schedule: string; message: string }>("error", "schedule-stopped"),
   expirySwept: event<{ expired: number; whole: boolean }>("info", "expiry-swept"),
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
   /** The container of active runs has a blob that is no run's marker; it is skipped. Each process tells once. */

@@ -103,6 +103,29 @@ const quoted = (text: unknown): string => {
   return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown);
 };
 
+/** Schedules are among the markers, under names that no run can have. */
+export const scheduleBlobs = "_schedules/";
+export const scheduleBlob = (name: string): string => `${scheduleBlobs}${name}`;
+
+/** The id of a run has room for the time. */
+export const scheduleNamePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+
+/** The run of a due time, in ms. */
+export const scheduledRunId = (schedule: string, ms: number): string => `${schedule}-${stampOf(ms)}`;
+
+/** `20261123T010000Z`. */
+export const stampOf = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, "");
+
+/** The schedule and the time of such an id; undefined for any other. */
+export function parseScheduledRun(
+  id: string,
+): { readonly schedule: string; readonly ms: number } | undefined {
+  const match = /^(.+)-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(id);
+  const [, schedule = "", year, month, day, hour, minute, second] = match ?? [];
+  const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  return scheduleNamePattern.test(schedule) && !Number.isNaN(ms) ? { schedule, ms } : undefined;
+}
+
 /** A valid run id: it becomes part of blob names and URLs. */
 export const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
 

@@ -60,6 +60,8 @@ export const specSchema = z.object({
   tags: tagsSchema.optional(),
   /** Who submitted it. */
   by: actorSchema.optional(),
+  /** The schedule that asked for it. No part of the request. */
+  schedule: name.optional(),
   /** SHA-256 of the canonical request: the same id with another hash is another request. */
   requestHash: z.string(),
 });

@@ -10,6 +10,8 @@ import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
 import { type PlanRequest, planInThread } from "../../engine/client/estimate/planInThread.ts";
 import { type PlanWorkers, planWorkers } from "../../engine/client/estimate/planWorkers.ts";
 import type { RunRequest } from "../../engine/client/runRequest.ts";
+import { type AddedSchedule, addSchedule } from "../../engine/client/schedules/changeSchedule.ts";
+import type { ScheduleRequest } from "../../engine/client/schedules/scheduleRequest.ts";
 import { type Submitted, submit } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
 import { namePattern, shownIdentity } from "../../engine/model/identity.ts";
@@ -73,6 +75,7 @@ export interface AskedCalculation extends DescribedCalculation {
   /** Throws `InputError` for wrong parameters, if they can be checked here. */
   check(params: Readonly<Record<string, unknown>>): void;
   submit(request: Omit<RunRequest, "calculation">): Promise<Submitted>;
+  schedule(request: ScheduleRequest): Promise<AddedSchedule>;
   /** Plans in a thread of this process, which Ctrl-C always ends, or in an instance. */
   plan(request: Omit<PlanRequest, "calculation">): Promise<RunEstimate>;
 }
@@ -91,6 +94,10 @@ export async function askedCalculation(session: Session, asked: string): Promise
     async submit(request) {
       await checkInstances(session, { ...described, file: file === undefined ? undefined : asked });
       return submit({ ...(await session.client()), calculations }, { ...request, calculation: name });
+    },
+    async schedule(request) {
+      await checkInstances(session, { ...described, file: file === undefined ? undefined : asked });
+      return addSchedule({ ...(await session.client()), calculations }, request);
     },
     plan: async (request) =>
       planInThread(
@@ -182,6 +189,10 @@ async function ofInstances(
     async submit(request) {
       refuseChanged(found, instances);
       return await instances.submit({ ...request, calculation: name });
+    },
+    async schedule(request) {
+      refuseChanged(found, instances);
+      return await instances.schedule(request);
     },
     async plan(request) {
       refuseChanged(found, instances);

@@ -6,6 +6,8 @@ import { clientLimits } from "../../engine/client/client.ts";
 import { calculationsSchema } from "../../engine/client/describeCalculations.ts";
 import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
 import type { PlanWorkers } from "../../engine/client/estimate/planWorkers.ts";
+import { type AddedSchedule, addedScheduleSchema } from "../../engine/client/schedules/changeSchedule.ts";
+import type { ScheduleRequest } from "../../engine/client/schedules/scheduleRequest.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
 import { userHeader } from "../../engine/model/labels.ts";
@@ -20,6 +22,7 @@ import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } fro
  * only files that its own user names.
  */
 export interface InstanceApi extends Pick<ApiPorts, "calculations" | "submit" | "plan"> {
+  schedule(request: ScheduleRequest): Promise<AddedSchedule>;
   /** They load a changed file by themselves. */
   readonly watch?: boolean | undefined;
   /** Threads of all of them together. */
@@ -41,10 +44,11 @@ export async function findInstanceApi(
   const { local } = found;
   const json = async (
     path: string,
-    body?: { readonly calculation: string; readonly params?: unknown },
+    body?: object,
+    run?: { readonly calculation: string; readonly params?: unknown },
     waitMs = answerMs,
   ) => {
-    if (body !== undefined) checkNesting({ name: body.calculation }, body.params);
+    if (run !== undefined) checkNesting({ name: run.calculation }, run.params);
     const ask = asker({
       url: anyInstance,
       fetch: firstOf(local, waitMs),
@@ -60,9 +64,10 @@ export async function findInstanceApi(
     watch: local.watch,
     fleet: localFleet(availableParallelism(), local.instances.length),
     calculations: async () => calculationsSchema.parse(await json("calculations")).calculations,
-    submit: async (request) => submittedSchema.parse(await json("runs", request)),
+    submit: async (request) => submittedSchema.parse(await json("runs", request, request)),
+    schedule: async (request) => addedScheduleSchema.parse(await json("schedules", request, request.run)),
     // Passed on as it is; an instance of another version may say more or less.
-    plan: async (request) => (await json("plan", request, planAnswerMs)) as RunEstimate,
+    plan: async (request) => (await json("plan", request, request, planAnswerMs)) as RunEstimate,
   };
 }
 

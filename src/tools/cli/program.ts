@@ -13,6 +13,7 @@ import { addPlan } from "./commands/plan.ts";
 import { addPrune } from "./commands/prune.ts";
 import { addQueues } from "./commands/queues.ts";
 import { addReport, addResult, addVerify } from "./commands/result.ts";
+import { addSchedules } from "./commands/schedule.ts";
 import { addSql } from "./commands/sql.ts";
 import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./commands/steer.ts";
 import { addSubmit } from "./commands/submit.ts";
@@ -41,6 +42,7 @@ const groups: Readonly<Record<string, readonly AddCommand[]>> = {
     addReport,
     addVerify,
     addDelete,
+    addSchedules,
   ],
   "Operation:": [addLeader, addWorkers, addQueues, addDoctor, addPrune],
 };

@@ -5,6 +5,7 @@ import { simNames as names } from "../../support/engineWorld.ts";
 import type { FarCall } from "../../support/farStorage.ts";
 import { type Fate, fates, type Weather } from "../../support/network.ts";
 import { burnNext } from "./burnNext.ts";
+import { liveBySchedule } from "./scenarios/schedules.ts";
 import { leaderOnly, playOut, type Script, scriptOn, workerOnly } from "./script.ts";
 import { deepTree, type SimulationResult, stage } from "./stage.ts";
 
@@ -18,6 +19,8 @@ export interface Point {
   readonly reuses?: true;
   /** In the life of a run that stops before its last chunk. */
   readonly stops?: true;
+  /** In the life of schedules. */
+  readonly schedules?: true;
 }
 
 export interface PointResult extends SimulationResult {
@@ -33,7 +36,7 @@ export interface PointResult extends SimulationResult {
  * do, at every call.
  */
 export function* pointsOf(
-  of: Pick<Point, "who" | "reuses" | "stops">,
+  of: Omit<Point, "call" | "fate">,
   life: PointResult,
   thorough: boolean,
 ): Generator<Point> {
@@ -53,8 +56,8 @@ export function* pointsOf(
  * that fails and is tolerated, a retry that mends it, a deletion, and another run under the same id. Whoever `who`
  * says meets the fault at the given call; another of its kind is there to take over.
  */
-export async function everyPoint({ who, call, fate, reuses, stops }: Point): Promise<PointResult> {
-  const life = scriptOn(stage({ seed: 5, tree: deepTree, chunkMs: () => 100 }));
+export async function everyPoint({ who, call, fate, reuses, stops, schedules }: Point): Promise<PointResult> {
+  const life = scriptOn(stage({ seed: 5, tree: deepTree, chunkMs }));
   const calls: FarCall[] = [];
   const dull = new Set<number>();
   const faulty: Weather<FarCall> = {
@@ -76,6 +79,7 @@ export async function everyPoint({ who, call, fate, reuses, stops }: Point): Pro
   let begun = 0;
   const result = await playOut(life, async () => {
     if (stops === true) return stopEarly(life, another);
+    if (schedules === true) return liveBySchedule(life, another);
     if (reuses === undefined) return liveThrough(life, another);
     await computeFirst(life);
     begun = calls.length;
@@ -86,6 +90,10 @@ export async function everyPoint({ who, call, fate, reuses, stops }: Point): Pro
     .filter((index) => index > begun && !dull.has(index) && matters(calls[index - 1]));
   return { ...result, calls: matter, effects: matter.filter((index) => hasEffect(calls[index - 1])) };
 }
+
+/** Runs of the schedule `C` outlast it. */
+const chunkMs = (_chunk: number, _random: unknown, run: string): number =>
+  run.startsWith("C-") ? 20_000 : 100;
 
 async function liveThrough(life: Script, anotherComes: () => void): Promise<void> {
   const { run, broken, until, untilEnded, must } = life;

@@ -139,6 +139,7 @@ test.each([
   ["worker", "runs that reuse partials", { reuses: true }, 12],
   ["leader", "a run that stops", { stops: true }, 50],
   ["worker", "a run that stops", { stops: true }, 50],
+  ["leader", "schedules", { schedules: true }, 50],
 ] as const)(
   "a %s of %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
   async (who, _, of, callsMin) => {

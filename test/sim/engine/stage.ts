@@ -24,6 +24,7 @@ import { listsShowWhatHasEnded } from "./checks/lists.ts";
 import { brokenCode, failsForAReason } from "./checks/reasons.ts";
 import { resultIsTheFold } from "./checks/results.ts";
 import { retryIsExact } from "./checks/retries.ts";
+import { dueTimesAreDecidedOnce } from "./checks/schedules.ts";
 import { sendsAndRecordsAgree } from "./checks/sends.ts";
 import { stateIsOneChain } from "./checks/stateChain.ts";
 import { sealedStaysSealed, stateStaysSmall } from "./checks/stateInvariants.ts";
@@ -237,6 +238,7 @@ const checks = [
   commandsTakeEffect,
   sealedStaysSealed,
   stateStaysSmall,
+  dueTimesAreDecidedOnce,
 ];
 
 function messageIn(text: string): Handling["message"] {

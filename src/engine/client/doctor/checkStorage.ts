@@ -1,5 +1,5 @@
 import { countOf } from "../../model/figures.ts";
-import { leaderBlob } from "../../model/names.ts";
+import { leaderBlob, scheduleBlobs } from "../../model/names.ts";
 import type { ServiceFacts } from "../../storage/queuePort.ts";
 import type { Client } from "../client.ts";
 import { blobPage } from "../containersAndQueues.ts";
@@ -111,7 +111,8 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
   else if (seen.kind === "leading")
     ok(`${seen.holder} leads in term ${seen.term}, last beat ${beatAgeS} s ago`);
   else ok(`nobody leads now; ${seen.holder} led in term ${seen.term}, until ${Math.round(beatAgeS)} s ago`);
-  const open = (await blobPage(client, client.names.active, "")).blobs.length;
+  const { blobs } = await blobPage(client, client.names.active, "");
+  const open = blobs.filter(({ name }) => !name.startsWith(scheduleBlobs)).length;
   if (open > 0 && seen.kind !== "leading" && beatAgeS > leaderlessMaxS) {
     wrong({
       what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has ${seen.kind === "never" ? "ever led" : "led for three minutes"}`,

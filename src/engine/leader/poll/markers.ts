@@ -2,9 +2,10 @@ import { idSchema } from "../../model/decode.ts";
 import { NewerVersionError, StorageError } from "../../model/errors.ts";
 import { logEvents } from "../../model/log.ts";
 import { decodeMarker, keptBy } from "../../model/marker.ts";
-import { runIdPattern } from "../../model/names.ts";
+import { runIdPattern, scheduleBlobs } from "../../model/names.ts";
 import { pagesOf } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
+import { anyScheduleDue, type Listed } from "../schedules.ts";
 import type { CoordinatorPorts, ListedMarker, Term } from "../term.ts";
 
 type MarkerPorts = Pick<CoordinatorPorts, "storage" | "names" | "log" | "told">;
@@ -12,15 +13,20 @@ type MarkerPorts = Pick<CoordinatorPorts, "storage" | "names" | "log" | "told">;
 const markerPages = ({ storage, names }: MarkerPorts, signal?: AbortSignal) =>
   pagesOf(storage.blobs, names.active, "", { metadata: true, signal });
 
-/** True if a leader has something to do for any run: what makes a term worth claiming. */
+/** True if a leader has something to do for any run or schedule: what makes a term worth claiming. */
 export async function anyRunToLead(ports: MarkerPorts, signal?: AbortSignal): Promise<boolean> {
-  for await (const { blobs, dateMs } of markerPages(ports, signal))
+  const all: ListedBlob[] = [];
+  let nowMs = 0;
+  for await (const { blobs, dateMs } of markerPages(ports, signal)) {
     for (const blob of blobs) {
       const kind = kindOf(blob, dateMs);
       if (kind === "to-lead") return true;
       tellOnce(ports, blob, kind);
     }
-  return false;
+    all.push(...blobs);
+    nowMs = dateMs;
+  }
+  return anyScheduleDue(ports, { blobs: all, nowMs });
 }
 
 /**
@@ -28,9 +34,10 @@ export async function anyRunToLead(ports: MarkerPorts, signal?: AbortSignal): Pr
  * `stray`: without a run's id and uid nothing says whose marker it is, and a person has to check. Any other that does not
  * decode ends its run, which takes a leader.
  */
-type MarkerKind = "to-lead" | "rests" | "newer" | "stray";
+type MarkerKind = "to-lead" | "rests" | "newer" | "stray" | "schedule";
 
 export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">, nowMs: number): MarkerKind {
+  if (name.startsWith(scheduleBlobs)) return "schedule";
   if (!runIdPattern.test(name)) return "stray";
   try {
     const { want, command, rests, until = Number.POSITIVE_INFINITY } = decodeMarker(metadata, name);
@@ -46,14 +53,19 @@ export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">
  * it. Storage that is busy for a while
  * costs a loop, not the term; the lease decides about the term.
  */
-export async function listMarkers(
-  term: Term,
-): Promise<
-  | { readonly markers: readonly ListedMarker[]; readonly kept: ReadonlySet<string>; readonly pages: number }
+export async function listMarkers(term: Term): Promise<
+  | {
+      readonly markers: readonly ListedMarker[];
+      readonly kept: ReadonlySet<string>;
+      readonly pages: number;
+      /** Schedules too, and those that nobody leads. */
+      readonly all: Listed;
+    }
   | "unreachable"
 > {
   const { clock, leader } = term;
   const found: ListedBlob[] = [];
+  const all: ListedBlob[] = [];
   const kept = new Set<string>();
   let [nowMs, pages] = [0, 0];
   try {
@@ -66,6 +78,7 @@ export async function listMarkers(
         if (kind === "to-lead" || (kind === "newer" && !term.newer.gaveWay)) found.push(blob);
         else tellOnce(term, blob, kind);
       }
+      all.push(...page.blobs);
       nowMs = page.dateMs;
       pages += 1;
     }
@@ -83,13 +96,13 @@ export async function listMarkers(
     nowMs,
     writtenMs: lastModifiedMs,
   });
-  return { markers: found.map(listed), kept, pages };
+  return { markers: found.map(listed), kept, pages, all: { blobs: all, nowMs } };
 }
 
 /** Each process tells of a marker once. */
 function tellOnce({ log, told }: MarkerPorts, { name: whole, metadata }: ListedBlob, kind: MarkerKind): void {
   const name = whole.slice(0, 80);
-  if (kind === "rests" || told.has(name)) return;
+  if (kind === "rests" || kind === "schedule" || told.has(name)) return;
   told.add(name);
   if (kind === "stray") log(logEvents.strayMarker({ name }));
   else log(logEvents.needsNewerVersion({ run: name, uid: metadata["uid"] ?? "" }));

@@ -23,12 +23,15 @@ import { checkWritable } from "../saveBytes.ts";
 import { noteUntaken, waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
-interface Options
-  extends Pick<RunRequest, "id" | "packSize" | "workers" | "cap" | "tolerate" | "attempts" | "reuse"> {
-  readonly param?: readonly string[];
+export interface LimitOptions
+  extends Pick<RunRequest, "packSize" | "workers" | "cap" | "tolerate" | "attempts"> {
   readonly packLimit?: number;
   readonly deadline?: number;
   readonly keep?: boolean;
+}
+
+interface Options extends LimitOptions, Pick<RunRequest, "id" | "reuse"> {
+  readonly param?: readonly string[];
   readonly upload?: string;
   readonly wait?: boolean;
   readonly output?: string;
@@ -38,11 +41,9 @@ interface Options
 const packLimit = durationOption(clientLimits.packLimitMsMax);
 const deadlineAfter = durationOption(clientLimits.deadlineMsMax);
 
-/** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */
-export function addSubmit(program: Command, session: Session): void {
-  calculationCommand(program, "submit", "name of a calculation, or the file of your own, such as ./mine.ts")
-    .description("start a run; the calculation's own parameters are options, such as --to 1e9")
-    .option("--id <id>", "id of the run; submitting the same request with it again starts no second run")
+/** Options for the limits of a run. */
+export const limitOptions = (command: Command): Command =>
+  command
     .option("--pack-size <n>", "chunks per pack, instead of what planning measures", wholeOption)
     .option(
       "--workers <n>",
@@ -62,7 +63,34 @@ export function addSubmit(program: Command, session: Session): void {
     )
     .option("--attempts <n>", "how often to try a chunk that throws", wholeOption)
     .option("--deadline <time>", "fail the run if it takes longer, such as 90s, 5m, 2h or 1d", deadlineAfter)
-    .option("--keep", "with --deadline: finish with what is done then; a run that has no plan yet fails")
+    .option("--keep", "with --deadline: finish with what is done then; a run that has no plan yet fails");
+
+/** What these options ask for. */
+export function limitsOf({
+  packSize,
+  workers,
+  cap,
+  tolerate,
+  attempts,
+  packLimit: packLimitMs,
+  ...options
+}: LimitOptions) {
+  const { keep = false } = options;
+  if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
+  const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
+  return { packSize, workers, cap, tolerate, attempts, packLimitMs, deadline };
+}
+
+/** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */
+export function addSubmit(program: Command, session: Session): void {
+  const command = calculationCommand(
+    program,
+    "submit",
+    "name of a calculation, or the file of your own, such as ./mine.ts",
+  );
+  limitOptions(command)
+    .description("start a run; the calculation's own parameters are options, such as --to 1e9")
+    .option("--id <id>", "id of the run; submitting the same request with it again starts no second run")
     .option(
       "--reuse [run]",
       "reuse what an ended run has of the same inputs, by default the newest of this request; keep partials for the next",
@@ -72,22 +100,10 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file, or one of files to a folder/; implies --wait")
     .action(async (asked: string, options: Options, command: Command) => {
-      const {
-        id,
-        packSize,
-        workers,
-        cap,
-        tolerate,
-        attempts,
-        packLimit: packLimitMs,
-        upload,
-        keep = false,
-        reuse,
-      } = options;
+      const { id, upload, reuse } = options;
       const tags = tagsOf(options.tag);
-      if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
+      const limited = limitsOf(options);
       await checkWritable(session.cli, options.output);
-      const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
       const calculation = await askedCalculation(session, asked);
       const given = readFreeOptions(
         command.args.slice(1),
@@ -96,19 +112,7 @@ export function addSubmit(program: Command, session: Session): void {
         optionNames(command),
       );
       const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
-      const request = {
-        params,
-        id,
-        packSize,
-        workers,
-        cap,
-        tolerate,
-        attempts,
-        packLimitMs,
-        deadline,
-        reuse,
-        tags,
-      };
+      const request = { params, id, ...limited, reuse, tags };
       const submitted = await calculation.submit(request);
       await noteWhatHolds(session, request, submitted);
       const { run, created } = submitted;

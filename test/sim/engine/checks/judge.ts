@@ -28,6 +28,7 @@ export type Checker =
   | "a newer version is respected"
   | "a sealed shard never changes"
   | "the state stays small"
+  | "a due time is decided once"
   | "every run ends"
   /** Within a bound that its world gives. */
   | "every run ends in time"

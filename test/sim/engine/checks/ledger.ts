@@ -1,5 +1,6 @@
 import type { Marker } from "../../../../src/engine/model/marker.ts";
 import type { WorkMessage } from "../../../../src/engine/model/message.ts";
+import { scheduleBlobs } from "../../../../src/engine/model/names.ts";
 import type { Failure, Manifest, Plan, Spec } from "../../../../src/engine/model/run.ts";
 import { parseFailure } from "../../../../src/engine/model/runBlobs.ts";
 import type { State } from "../../../../src/engine/model/state.ts";
@@ -68,6 +69,7 @@ export type Place =
 
 /** Which thing of which run a name belongs to. */
 export function placeOf(container: string, name: string): Place {
+  if (container === names.active && name.startsWith(scheduleBlobs)) return { kind: "other" };
   if (container === names.active) return { kind: "marker", id: name };
   const [id = "", uid = "", ...rest] = name.split("/");
   if (container === names.runs && uid === "spec.json") return { kind: "spec", id };
@@ -158,7 +160,7 @@ export class Ledger {
       const run = this.record(place.id, spec.uid);
       run.spec = spec;
       run.specThere = true;
-    } else if (place.kind === "run" || place.kind === "result") {
+    } else if (place.kind !== "other") {
       const run = this.record(place.id, place.uid);
       run.blobs.set(key(container, name), this.#nowMs());
       if (place.kind === "result") this.#result(run, name, place.rest, body);

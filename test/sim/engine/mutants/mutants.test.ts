@@ -14,6 +14,7 @@ import { rules1to6 } from "./rules1to6.ts";
 import { rules7to9 } from "./rules7to9.ts";
 import { rules10to12 } from "./rules10to12.ts";
 import { rules14to25 } from "./rules14to25.ts";
+import { scheduleRules } from "./scheduleRules.ts";
 import { stopRules } from "./stopRules.ts";
 
 /**
@@ -31,6 +32,7 @@ const mutants = [
   ...reuseRules,
   ...gapRules,
   ...stopRules,
+  ...scheduleRules,
 ];
 let code: SimulationCode;
 const used = new Map<string, EngineCase>();

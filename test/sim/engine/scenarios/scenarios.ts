@@ -16,6 +16,7 @@ import { rest } from "./rest.ts";
 import { retries } from "./retries.ts";
 import { reuse } from "./reuse.ts";
 import { saves } from "./saves.ts";
+import { schedules } from "./schedules.ts";
 import { sharedMessages } from "./sharedMessages.ts";
 import { sharedTimer } from "./sharedTimer.ts";
 import { stops } from "./stops.ts";
@@ -47,5 +48,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...gaps,
   ...doomedChunkScenarios,
   ...stops,
+  ...schedules,
   ...byHand,
 };
