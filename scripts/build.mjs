@@ -209,6 +209,7 @@ const made = await Promise.all([
     ["node_modules/typescript/bin/tsc", "-p", "tsconfig.types.json", "--outDir", join(out, "types")],
     { cwd: root },
   ),
+  cp(join(root, "python/leasefold.py"), join(out, "python/leasefold.py")),
   // What `leasefold new` writes is text.
   ...["calculation.ts", "calculation.test.ts"].map((name) =>
     cp(join(root, "src/tools/cli/starter", name), join(out, "starter", name)),

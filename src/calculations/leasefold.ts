@@ -30,6 +30,7 @@ export {
 export type { FileFact, Files } from "../engine/calculation/files.ts";
 export { brokenLaws } from "../engine/calculation/laws/checkLaws.ts";
 export { fileList, type SavedFile } from "../engine/model/fileList.ts";
+export { type CommandDefinition, defineCommandCalculation } from "./command/defineCommandCalculation.ts";
 export { type ExactSum, exactSum } from "./exact/exactSum.ts";
 export { type PortableMath, portableMath } from "./exact/portableMath.ts";
 export { type QuantileSketch, quantileSketch } from "./exact/quantileSketch.ts";

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { AnyCalculation, Calculations } from "../engine/calculation/contract.ts";
-import { hashNow, loadedHash, resolveLeasefold } from "../engine/calculation/moduleGraph.ts";
+import { countIn, hashNow, loadedHash, resolveLeasefold } from "../engine/calculation/moduleGraph.ts";
 import { describeParams, parseParams } from "../engine/calculation/params.ts";
 import { placeOf } from "../engine/calculation/placeOf.ts";
 import { ConfigError, InputError, messageOf } from "../engine/model/errors.ts";
@@ -24,7 +24,9 @@ export async function loadCalculations(files: readonly string[]): Promise<Calcul
       const message = `${file}: there is already a calculation named ${loaded.name}`;
       throw new ConfigError("calculation-name", message);
     }
-    byName.set(loaded.name, { calculation: loaded, url: pathToFileURL(file).href });
+    const url = pathToFileURL(file).href;
+    countIn(url, loaded.codeFiles ?? {});
+    byName.set(loaded.name, { calculation: loaded, url });
   }
   const find = (name: string): Known => {
     const found = byName.get(name);
@@ -88,7 +90,7 @@ function faultOf(found: Partial<AnyCalculation> | undefined): string | undefined
   const parts = ["name", "summary", "params", "plan", "compute", "merge", "zero"];
   const missing = parts.filter((part) => !(part in Object(found)));
   if (missing.length > 0) return ` exports no calculation: it lacks ${missing.join(", ")}`;
-  const { name, version, summary, params, plan, setup, compute, merge, zero, finish, codec } = found;
+  const { name, version, summary, params, plan, setup, compute, merge, zero, finish, codec, end } = found;
   if (!namePattern.test(String(name)))
     return `: the name ${JSON.stringify(name)} is not 1 to 40 lower-case letters, digits and dashes`;
   if (version !== undefined && !declaredVersionPattern.test(String(version)))
@@ -99,6 +101,7 @@ function faultOf(found: Partial<AnyCalculation> | undefined): string | undefined
   const optional = {
     ...(setup === undefined ? {} : { setup }),
     ...(finish === undefined ? {} : { finish }),
+    ...(end === undefined ? {} : { end }),
     ...(codec === undefined ? {} : { "codec.encode": codec?.encode, "codec.decode": codec?.decode }),
   };
   const called = Object.entries({ plan, compute, merge, zero, ...optional });

@@ -1,13 +1,14 @@
-import { execFile, spawnSync } from "node:child_process";
-import { cp, readFile, symlink } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { cp, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
 import { routes } from "../../src/app/api/routes.ts";
 import { builtProgram } from "../support/builtProgram.ts";
 import { checkAnswer } from "../support/checkAnswer.ts";
+import { hasPython } from "../support/python.ts";
 
-/** The three calculations of `examples/`, each copied over what `leasefold new` writes in an empty folder. */
+/** The calculations of `examples/`, each copied over what `leasefold new` writes in an empty folder. */
 const root = join(import.meta.dirname, "../..");
 const { folder, leasefold } = builtProgram();
 
@@ -57,9 +58,7 @@ test("each example is a project by new, keeps its own test, and instances that l
   });
 }, 180_000);
 
-const python = spawnSync("python3", ["--version"]).status === 0;
-
-test.runIf(python)(
+test.runIf(hasPython)(
   "the programs over HTTP, in TypeScript and in Python, submit one run and print the same result",
   async () => {
     expect(await leasefold("up", "--detach", "--instances", "2")).toMatchObject({ code: 0 });
@@ -84,6 +83,41 @@ test.runIf(python)(
       expect([path, answer.status]).toEqual([path, 200]);
       checkAnswer(`GET ${route}`, { status: answer.status, jsonBody: await answer.json() });
     }
+  },
+  120_000,
+);
+
+test.skipIf(!hasPython)(
+  "instances compute a program in Python to the bytes of the one in TypeScript, and keep what it prints",
+  async () => {
+    const copy = join(folder(), "pi");
+    await cp(join(root, "examples/pi"), copy, { recursive: true });
+    const script = await readFile(join(copy, "pi.py"), "utf8");
+    const printing = '    total = 0.0\n    print(f"begins at {begin}")\n';
+    await writeFile(join(copy, "pi.py"), script.replace("    total = 0.0\n", printing));
+    const files = ["./pi/pi.ts", "./pi/pi-python.ts"];
+    const named = files.flatMap((file) => ["--calculation", file]);
+    const up = await leasefold("up", "--detach", "--instances", "2", ...named);
+    expect(up, up.err).toMatchObject({ code: 0 });
+    const [first, second] = [
+      await leasefold("submit", files[0] as string, "--terms", "3e6", "--pack-size", "4", "--wait"),
+      await leasefold(
+        "submit",
+        files[1] as string,
+        "--id",
+        "in-python",
+        "--terms",
+        "3e6",
+        "--pack-size",
+        "4",
+        "--wait",
+      ),
+    ];
+    expect(second, second.err).toMatchObject({ code: 0 });
+    expect(second.out).toBe(first.out);
+    expect(JSON.parse(second.out)).toMatchObject({ terms: 3_000_000 });
+    const { out } = await leasefold("logs", "in-python");
+    expect(out).toMatch(/chunk 59.*begins at 2950000/);
   },
   120_000,
 );

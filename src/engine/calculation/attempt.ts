@@ -9,3 +9,9 @@ export const withinAttempt = <T>(time: AttemptTime, run: () => Promise<T>): Prom
 
 /** The time of the attempt in which this code runs; absent where nothing limits it. */
 export const attemptTime = (): AttemptTime | undefined => attempts.getStore();
+
+/**
+ * Memory that a thread may hold outside its heap beyond its limit: the partials of one fold (`limits.foldBytesMax`), and
+ * as much again that V8 does not collect before it has grown by that.
+ */
+export const threadSpareMb = 128;

@@ -24,6 +24,11 @@ export interface Calculation<Params, Input, Part, Made = Result, Shared = void> 
    * partial is then right at any index, so `submit --reuse` finds it where files were added or removed before it.
    */
   readonly byInput?: boolean;
+  /**
+   * Files that its code runs or reads without an import, such as a script: absolute paths by the names that they have in
+   * any folder. Without a `version` they count as its code. Not promised: that it reads them as they were when it was loaded.
+   */
+  readonly codeFiles?: Readonly<Record<string, string>>;
   /** One line for `leasefold calculations`. */
   readonly summary: string;
   /** Schema of the parameters, with defaults and descriptions: its help text is made from them. */
@@ -64,6 +69,8 @@ export interface Calculation<Params, Input, Part, Made = Result, Shared = void> 
   finish?(part: Part, context: FinishContext<Params, Shared>): Made | Promise<Made>;
   /** Encodes partials, which it must give back as they were; without it they are JSON. */
   readonly codec?: Codec<Part>;
+  /** Ends what it keeps between calls, such as a process, in a thread that waited for long. A thread that is ended at once calls nothing. */
+  end?(): Promise<void>;
 }
 
 export interface PlanContext {

@@ -9,7 +9,7 @@ import { ConfigError } from "../model/errors.ts";
  * The files of a user's calculation as this thread has loaded them: the file itself and all that it imports, directly
  * or not. Together they are its code, and their hash identifies it.
  *
- * Not covered: files that the code reads by itself, `import()` during `compute`, and the `leasefold` library. An author
+ * Not covered: files that the code reads by itself, unless it names them (`countIn`), `import()` during `compute`, and the `leasefold` library. An author
  * whose results depend on those declares a `version`.
  */
 const imports = new Map<string, Map<string, string>>();
@@ -30,6 +30,17 @@ export function hashNow(url: string): string {
 /** The paths of the files behind a loaded file, itself first. */
 export const filesBehind = (url: string): readonly string[] =>
   graphOf(url).map((file) => fileURLToPath(file));
+
+/** Counts files that the code behind a loaded file names as its own, by these names, as they are now. */
+export function countIn(url: string, files: Readonly<Record<string, string>>): void {
+  const known = imports.get(url) ?? new Map<string, string>();
+  for (const [name, path] of Object.entries(files)) {
+    const file = pathToFileURL(path).href;
+    loaded.set(file, hashOf(file));
+    known.set(name, file);
+  }
+  imports.set(url, known);
+}
 
 /** The files in the order of a walk by sorted specifiers, which does not depend on where the files are. */
 function graphOf(root: string): readonly string[] {

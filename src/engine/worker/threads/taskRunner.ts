@@ -28,10 +28,15 @@ export function taskRunner(load: (files: readonly string[]) => Promise<Calculati
   // A file that does not load fails each task with the reason; the rejection alone must not end the thread.
   calculations.catch(() => {});
   keepFloating();
-  return (task) => runTask(task, calculations);
+  return (task) => (task === "rest" ? rest(calculations) : runTask(task, calculations));
 }
 
-type TaskRunner = (task: ThreadTask) => Promise<ThreadAnswer>;
+type TaskRunner = (task: ThreadTask | "rest") => Promise<ThreadAnswer | undefined>;
+
+/** Ends what the calculations keep in this thread, which nobody may need again. */
+async function rest(calculations: Promise<Calculations>): Promise<undefined> {
+  for (const calculation of (await calculations).list()) await calculation.end?.();
+}
 
 async function runTask(task: ThreadTask, calculations: Promise<Calculations>): Promise<ThreadAnswer> {
   const { port } = task;

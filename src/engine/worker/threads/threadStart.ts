@@ -1,26 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { WorkerOptions } from "node:worker_threads";
+import { plainEnv } from "../../calculation/childProcesses.ts";
 
 /**
  * A thread out of memory is ended, with 16 MB above its limit to end in. A default young generation can promote
  * more than that at once, and then V8 ends the whole process; one of 8 MB cannot.
  */
 const maxYoungGenerationSizeMb = 8;
-
-/** All that a thread may find in its environment: paths, and how dates and text read. */
-const passedOn = [
-  ...["PATH", "HOME", "USERPROFILE", "SystemRoot", "TMPDIR", "TEMP", "TMP", "TZ", "LANG", "LC_ALL"],
-  ...["NODE_ENV", "NODE_OPTIONS"],
-];
-
-/**
- * An environment without connection strings, keys and tokens, so that a calculation that prints its environment, or a
- * package that collects it, gives none away. A thread is no sandbox: its code has the rights of the process, its files,
- * its network and its identity. Load only calculations that you trust.
- */
-const threadEnv = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 
 /** Options that a thread refuses: what its process runs, and V8's, which all its threads share. */
 const ofProcess = /^--(input-type|max-semi-space-size|v8-pool-size)/;
@@ -29,7 +16,7 @@ const ofProcess = /^--(input-type|max-semi-space-size|v8-pool-size)/;
 export const threadStart = (memoryMb: number) =>
   ({
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
-    env: threadEnv(process.env),
+    env: plainEnv(process.env),
     execArgv: process.execArgv.filter((one) => !ofProcess.test(one)),
   }) satisfies WorkerOptions;
 

@@ -1,13 +1,8 @@
 import type { Worker } from "node:worker_threads";
+import { threadSpareMb } from "../../calculation/attempt.ts";
 
 /** Interval of the measurement: code that fills Buffers as fast as it can takes some 40 MB in it (0.8 GB/s, measured). */
 const measureEveryMs = 50;
-
-/**
- * Memory that a thread may hold outside its heap beyond its limit: the partials of one fold (`limits.foldBytesMax`), and
- * as much again that V8 does not collect before it has grown by that.
- */
-const spareMb = 128;
 
 /** What a task that is out of memory did, in words. */
 export const needsMore = (memoryMb: number): string => `needs more than the ${memoryMb} MB of a thread`;
@@ -32,7 +27,7 @@ export function watchMemory(
   const measure = async (): Promise<void> => {
     const bytes = (await worker?.getHeapStatistics())?.external_memory ?? 0;
     const heldMb = Math.round(bytes / (1024 * 1024));
-    if (heldMb > memoryMb + spareMb) onExcess(`${needsMore(memoryMb)}: its Buffers have ${heldMb} MB`);
+    if (heldMb > memoryMb + threadSpareMb) onExcess(`${needsMore(memoryMb)}: its Buffers have ${heldMb} MB`);
   };
   const timer = setInterval(() => {
     // A thread answers between two steps of its code, and at the latest when a long native call has ended.

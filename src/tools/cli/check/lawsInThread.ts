@@ -1,4 +1,5 @@
 import { MessageChannel, Worker } from "node:worker_threads";
+import { childProcesses } from "../../../engine/calculation/childProcesses.ts";
 import type { FileAccess } from "../../../engine/calculation/files.ts";
 import type { Finding } from "../../../engine/calculation/laws/findings.ts";
 import { calls as callNames } from "../../../engine/calculation/laws/subject.ts";
@@ -68,7 +69,9 @@ export async function lawsInThread(
     if (loaded !== undefined) done.resolve({ ...loaded, ended: { doing, why, message } });
     else done.reject(new ConfigError("bad-calculation-file", of));
   };
+  worker.on("message", childProcesses(() => worker).told);
   worker.on("message", (message: FromCheckThread) => {
+    if (!("say" in message)) return;
     if (message.say === "loaded") loaded = message;
     else if (message.say === "found") onFinding(message.finding);
     else if (message.say === "failed") done.reject(errorOf(message));

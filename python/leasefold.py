@@ -1,0 +1,172 @@
+"""A calculation of Leasefold in Python: `leasefold.serve(plan=…, compute=…, merge=…, zero=…)` answers the requests of a worker.
+
+What a function gets has crossed as JSON: lists, dicts with text keys, text, numbers, booleans and None. A number is a
+double: NaN and infinity are refused, -0.0 arrives as 0, and so is an integer beyond 2**53 - 1, which text can carry.
+A partial may be `bytes` where the definition says `parts: "bytes"`. What is printed becomes lines of `leasefold logs`.
+
+The process ends when its input does, even while a function runs. Not promised: that for native code which never gives
+up the interpreter's lock; the worker kills that at the time limit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+import traceback
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Callable, Iterable, Optional, Sequence, Union
+
+Message = tuple[dict[str, Any], list[bytes]]
+Part = Any
+_exact = 2**53 - 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result that is no JSON."""
+
+    body: bytes
+    content_type: str
+    """Such as `text/csv; charset=utf-8`."""
+    extension: str
+    """Without the dot, such as `csv`."""
+    notes: Sequence[str] = ()
+
+
+class Files:
+    """The blobs that a calculation may read. Both calls raise `OSError` for what cannot be read."""
+
+    def __init__(self, ask: Callable[[dict[str, Any]], Message]) -> None:
+        self._ask = ask
+
+    def list(self, source: str) -> list[dict[str, Any]]:
+        """The files whose path begins with `source`: dicts with `path`, `bytes` and `etag`, by name."""
+        return self._ask({"ask": "list", "source": source})[0]["files"]
+
+    def read(self, file: dict[str, Any], start: int = 0, end: Optional[int] = None) -> bytes:
+        """Bytes `[start, end)` of a listed file, by default all."""
+        return self._ask({"ask": "read", "file": file, "from": start, "to": end})[1][0]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    index: int
+    count: int
+    input: Any
+    """What `plan` listed at this index; None if it gave a count."""
+    params: dict[str, Any]
+    files: Files
+
+
+@dataclass(frozen=True)
+class Context:
+    params: dict[str, Any]
+    folded: int
+    """Chunks folded, of `count`."""
+    count: int
+
+
+def serve(
+    *,
+    plan: Callable[[dict[str, Any], Files], Union[int, Iterable[Any]]],
+    compute: Callable[[Chunk], Part],
+    merge: Callable[[Part, Part, dict[str, Any]], Part],
+    zero: Callable[[dict[str, Any]], Part],
+    finish: Optional[Callable[[Part, Context], Any]] = None,
+) -> None:
+    """Answers requests until the input ends. Without `finish` the folded partial is the result."""
+    requests, out = _pipes()
+
+    def send(said: dict[str, Any], frames: Sequence[bytes] = ()) -> None:
+        line = json.dumps({**said, "bytes": [len(one) for one in frames]}, allow_nan=False, default=_plain)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        out.write(line.encode() + b"\n")
+        for one in frames:
+            out.write(one)
+        out.flush()
+
+    def ask(question: dict[str, Any]) -> Message:
+        send(question)
+        said, frames = requests.get()
+        if "error" in said:
+            raise OSError(said["error"])
+        return said, frames
+
+    files = Files(ask)
+
+    def answer(said: dict[str, Any], frames: list[bytes]) -> Any:
+        call, params = said["call"], said["params"]
+        if call == "plan":
+            planned = plan(params, files)
+            return planned if isinstance(planned, int) else list(planned)
+        if call == "compute":
+            return compute(Chunk(said["index"], said["count"], said.get("input"), params, files))
+        if call == "zero":
+            return zero(params)
+        parts = frames or said["parts"]
+        if call == "merge":
+            return merge(parts[0], parts[1], params)
+        if call == "finish" and finish is not None:
+            return finish(parts[0], Context(params, said["folded"], said["count"]))
+        raise ValueError(f"there is no {call}")
+
+    calls = ["plan", "compute", "merge", "zero"] + ([] if finish is None else ["finish"])
+    send({"leasefold": 1, "calls": calls})
+    while True:
+        said, frames = requests.get()
+        try:
+            value = answer(said, frames)
+            if isinstance(value, Result):
+                told = {"contentType": value.content_type, "extension": value.extension}
+                notes = {"notes": list(value.notes)} if value.notes else {}
+                send({"id": said["id"], "result": {**told, **notes}}, [value.body])
+            elif isinstance(value, (bytes, bytearray, memoryview)):
+                send({"id": said["id"]}, [bytes(value)])
+            else:
+                send({"id": said["id"], "value": value})
+        except Exception as error:
+            traceback.print_exc()
+            send({"id": said["id"], "error": f"{type(error).__name__}: {error}", "at": _place(error)})
+
+
+def _pipes() -> tuple[queue.Queue[Message], BinaryIO]:
+    """The requests, and where answers go. Prints go to standard error from here on, and `input()` finds nothing."""
+    source, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    # What a function printed before it hangs is told too.
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    requests: queue.Queue[Message] = queue.Queue()
+
+    def read() -> None:
+        for line in source:
+            said = json.loads(line, parse_int=_number)
+            requests.put((said, [source.read(length) for length in said.get("bytes", [])]))
+        os._exit(0)
+
+    # A thread of its own, which sees the end of the input while a function computes.
+    threading.Thread(target=read, daemon=True).start()
+    return requests, out
+
+
+def _number(digits: str) -> Union[int, float]:
+    """JavaScript writes doubles up to 1e21 as digits, of which only the first 17 are told."""
+    whole = int(digits)
+    return whole if abs(whole) <= _exact else float(digits)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of numpy."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} is no JSON")
+
+
+def _place(error: BaseException) -> str:
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename != __file__]
+    return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
