@@ -13,7 +13,7 @@ export interface Facts {
   readonly fields: ReadonlySet<string>;
   /** The `LEASEFOLD_` settings. */
   readonly settings: readonly string[];
-  /** Whether the settings schema takes the value. */
+  /** Whether the settings schema takes the value, which an environment has as text. */
   takes(setting: string, value: unknown): boolean;
   /** `DataStorage` and its children, as `src/azure/dataStorage.ts` reads them. */
   readonly connection: string;
@@ -49,7 +49,7 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
     settings: Object.keys(settingsSchema.shape),
     takes(setting, value) {
       const schema = Object.entries(settingsSchema.shape).find(([name]) => name === setting)?.[1];
-      return schema?.safeParse(value).success ?? false;
+      return schema?.safeParse(String(value)).success ?? false;
     },
     connection: all(triggers, /const connection = "(\w+)"/g)[0] ?? "",
     connectionSettings: all(text("src/azure/dataStorage.ts"), /env\["(\w+__\w+)"\]/g),
