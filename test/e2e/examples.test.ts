@@ -75,7 +75,9 @@ test.runIf(hasPython)(
     expect(plain.stdout).toBe(`${typed.stdout}`);
     const { out } = await leasefold("runs", "--json");
     expect(JSON.parse(out).runs).toMatchObject([{ run: "queens-10", tags: { team: "chess" } }]);
-    // Of a run of real processes, too, each answer is as its schema says.
+    // Of a run of real processes, too, each answer is as its schema says. One name is that of a queue and of a schedule.
+    const nightly = ["--cron", "0 2 * * *", "--", "queens", "--n", "8"];
+    expect(await leasefold("schedule", "add", "wake", ...nightly)).toMatchObject({ code: 0 });
     const read = routes.filter(({ method, answer }) => method === "GET" && typeof answer !== "string");
     for (const { route } of read) {
       const path = route.replace("{id}", "queens-10").replace("{name}", "wake");
