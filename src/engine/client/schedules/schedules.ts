@@ -67,7 +67,7 @@ const decidedSchema = z.object({
   run: z.string().exactOptional(),
 });
 
-export const scheduleSchema = z.object({
+const scheduleSchema = z.object({
   name: z.string(),
   cron: z.string(),
   timeZone: z.string(),
