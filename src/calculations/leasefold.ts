@@ -12,6 +12,7 @@ import { prefixesOf } from "../engine/model/stop.ts";
  * they are computed, and for tests a run in one thread, files of a folder and the laws.
  */
 export { z } from "zod";
+export { failRun, retryLater } from "../engine/calculation/asks.ts";
 export {
   type AttemptTime,
   type Calculation,

@@ -178,8 +178,10 @@ describe("failures of tasks", () => {
 });
 
 describe("attempts that failed while others are tried", () => {
-  const tried = (attempts: number, code = "calculation-threw") =>
-    packFailure(2, 1, "error", { attempts, code, message: `chunk 2: ${attempts}` });
+  const tried = (attempts: number, code = "calculation-threw") => ({
+    ...packFailure(2, 1, "error", { attempts, code, message: `chunk 2: ${attempts}` }),
+    atMs: 0,
+  });
 
   test("are told in the state within a second, the latest of them", () => {
     const one = step(sent(), { tried: [tried(1)] });

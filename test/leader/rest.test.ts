@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hasComeToRest } from "../../src/engine/leader/decide/command.ts";
+import { restsUntil } from "../../src/engine/leader/decide/command.ts";
 import { anyRunToLead, kindOf } from "../../src/engine/leader/poll/markers.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../../src/engine/model/marker.ts";
 import type { State } from "../../src/engine/model/state.ts";
@@ -20,6 +20,9 @@ const at = (nowMs: number, told: Told = {}) => ({
   limitMs,
   observed: observedAt(0, told),
 });
+
+const hasComeToRest = (...of: [State, Marker, Parameters<typeof restsUntil>[2]]): boolean =>
+  restsUntil(...of, {}) !== undefined;
 
 describe("a paused run has come to rest", () => {
   const restMs = 12_000;

@@ -80,7 +80,7 @@ describe("failsEveryTime", () => {
 
   test("a plan lists its files anew, so only what is wrong with their content lasts", () => {
     const inPlan = final.filter((code) => !failsEveryTime(failed(code), "plan"));
-    expect(inPlan).toEqual(["file-changed", "file-missing"]);
+    expect(inPlan).toEqual(["empty-source", "file-changed", "file-missing"]);
   });
 
   test("no error but a calculation's is decided by its code", () => {
@@ -125,8 +125,10 @@ test("a code that is no literal is one that an error had before, or a reason why
     "(first as CalculationError).code",
     "code",
     "error.code",
+    "failRunCode",
+    "failed",
     "found.code",
+    "laterCode",
     "reply.code",
-    "result.code",
   ]);
 });

@@ -69,6 +69,8 @@ export interface SubmitRequest {
   readonly packSize?: number;
   readonly tolerate?: Spec["tolerate"];
   readonly cap?: number;
+  readonly attempts?: number;
+  readonly retryAfterS?: number[];
   readonly deadline?: { readonly ms: number; readonly keep: boolean };
   /** The plan is a list of inputs. */
   readonly list?: boolean;

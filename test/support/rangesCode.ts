@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import * as z from "zod";
 import type { Calculations } from "../../src/engine/calculation/contract.ts";
 import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
+import { guarded } from "../../src/engine/calculation/encodePart.ts";
 import { noFiles } from "../../src/engine/calculation/files.ts";
 import { type CoveringPart, encodeSpans, foldParts } from "../../src/engine/calculation/foldParts.ts";
 import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
@@ -30,7 +31,9 @@ export interface RangesOptions {
   /** How long one chunk takes. Default 100 ms. */
   readonly chunkMs?: (chunk: number, random: Random) => number;
   /** Called when a thread takes the chunk; throws to fail it. */
-  readonly onChunk?: (chunk: number, random: Random) => void;
+  readonly onChunk?: (chunk: number, random: Random) => void | Promise<void>;
+  /** Called when a thread takes the plan; throws to fail it. */
+  readonly onPlan?: () => void;
   /** Called where the run may stop: what is said in place of the rule, if anything; throws to fail the question. */
   readonly onAsk?: (chunks: number, byRule: boolean) => boolean;
   /** Called with what a fold gave; throws to fail it. */
@@ -169,6 +172,7 @@ export function rangesCode(
     hold,
     plan: ({ params }, sink, task) =>
       onThread(task, { kind: "plan" }, async () => {
+        await guarded("plan", () => options.onPlan?.());
         const { chunks, list, stopAt } = params as RangesParams;
         const stops = stopAt === undefined ? {} : ({ stops: true } as const);
         if (!list) return { chunks, list, ...stops };
@@ -211,7 +215,8 @@ export function rangesCode(
             if (doom === "exits")
               exit.reject(new ThreadEndedError(new CalculationError("thread-exited", "it left"), chunk));
             if (doom !== undefined) await new Promise(() => {});
-            options.onChunk?.(chunk, random);
+            const called = options.onChunk?.(chunk, random);
+            if (called !== undefined) await called;
             const range: Ranges = [input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]];
             const part: Part = { ranges: range, shape: leafOf(chunk, input), codes: [] };
             if (options.saves?.() !== true) return part;

@@ -42,9 +42,35 @@ describe("an attempt that throws", () => {
     };
     expect(await failure(`${record}.tried`)).toMatchObject({ ...note, chunks: { from: 1, to: 2 } });
     await world.host();
-    expect(await failure(`${record}.tried`)).toMatchObject({ ...note, attempts: 2 });
+    expect(await failure(`${record}.tried`)).toMatchObject({ ...note, attempts: 2, laterS: 2 });
+    expect(await world.messages("urgent")).toEqual([]);
+    await world.world.advance(2_000);
     expect(await world.messages("urgent")).toEqual([{ ...message, tries: 2 }]);
   });
+
+  test.each<[number[] | undefined, readonly number[]]>([
+    [undefined, [0, 2, 15, 60]],
+    [[5], [5, 5, 5, 5]],
+    [
+      [30, 0],
+      [30, 0, 0, 0],
+    ],
+  ])(
+    "waits with retryAfterS %j for %j seconds before the attempts that follow",
+    async (retryAfterS, pauses) => {
+      const { world, message, failure } = await planned(throws, retryAfterS && { retryAfterS });
+      await world.work(message);
+      for (const [index, pauseS] of pauses.entries()) {
+        expect((await failure(`${record}.tried`)).laterS ?? 0).toBe(pauseS);
+        if (pauseS > 0) await world.world.advance(pauseS * 1_000 - 1_000);
+        if (pauseS > 0) expect(await world.host()).toBe(0);
+        await world.world.advance(1_000);
+        expect(await world.messages("urgent")).toEqual([{ ...message, tries: index + 1 }]);
+        await world.host();
+      }
+      expect(await failure()).toMatchObject({ attempts: limits.attemptsDefault });
+    },
+  );
 
   test.each([
     [undefined, limits.attemptsDefault],
@@ -56,10 +82,10 @@ describe("an attempt that throws", () => {
       begun += 1;
       throw new Error("no luck");
     };
-    const { world, message, failure, left } = await planned(
-      compute,
-      attempts === undefined ? {} : { attempts },
-    );
+    const { world, message, failure, left } = await planned(compute, {
+      ...(attempts === undefined ? {} : { attempts }),
+      retryAfterS: [0],
+    });
     const before = begun;
     await world.work(message);
     while ((await world.host()) > 0);
@@ -71,10 +97,11 @@ describe("an attempt that throws", () => {
 
   test("leaves its output once a later attempt succeeds", async () => {
     let begun = 0;
-    const { world, message, left } = await planned((chunk) => {
+    const compute: AnyCalculation["compute"] = (chunk) => {
       if (chunk.index === 1 && begun++ < 3) throw new Error("no luck");
       return joining.compute(chunk);
-    });
+    };
+    const { world, message, left } = await planned(compute, { retryAfterS: [0] });
     begun = 0;
     await world.work(message);
     while ((await world.host()) > 0);

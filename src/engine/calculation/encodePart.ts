@@ -3,6 +3,7 @@ import { types } from "node:util";
 import { CalculationError, messageOf } from "../model/errors.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { contentTypeSchema, extensionSchema, notesSchema } from "../model/resultType.ts";
+import { askedBy } from "./asks.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
 import { placeOf } from "./placeOf.ts";
 
@@ -12,6 +13,8 @@ export async function guarded<T>(what: string, run: () => T | Promise<T>): Promi
     return await run();
   } catch (error) {
     if (error instanceof CalculationError) throw error;
+    const asked = askedBy(error);
+    if (asked !== undefined) throw asked.as(what);
     const message = `${what}: ${messageOf(error)}${placeOf(error)}`;
     throw new CalculationError("calculation-threw", message, { cause: error });
   }

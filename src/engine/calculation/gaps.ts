@@ -1,4 +1,4 @@
-import { CalculationError, type FailedChunk, mayPass } from "../model/errors.ts";
+import { CalculationError, type FailedChunk, failRunCode, laterCode, mayPass } from "../model/errors.ts";
 import type { LeftOut } from "../model/leftOut.ts";
 import { limits } from "../model/limits.ts";
 import { type Range, sizeOf } from "../model/packs.ts";
@@ -9,13 +9,15 @@ export interface GapsAllowed {
   readonly most: number;
   /** No further attempt follows; until then only an error that every attempt would meet makes a gap. */
   readonly last: boolean;
+  /** No chunk may ask for a later attempt any more. */
+  readonly asksOver?: boolean | undefined;
   /** These are not computed: earlier sends ended at them. */
   readonly leftOut?: readonly LeftOut[] | undefined;
 }
 
 /** The chunks of a pack that fail in one attempt, ascending. */
 export function gapsIn(pack: Range & { readonly gaps?: GapsAllowed | undefined }) {
-  const { most = 0, last = false, leftOut = [] } = pack.gaps ?? {};
+  const { most = 0, last = false, asksOver = false, leftOut = [] } = pack.gaps ?? {};
   const failed = new Map<number, CalculationError>();
 
   const firstWith = (code: string): CalculationError | undefined => {
@@ -44,7 +46,8 @@ export function gapsIn(pack: Range & { readonly gaps?: GapsAllowed | undefined }
     /** Makes a chunk that failed a gap, or throws where the pack fails with it. */
     fails(index: number, error: unknown): void {
       if (!(error instanceof CalculationError) || pack.gaps === undefined) throw error;
-      if (!last && mayPass(error)) throw error;
+      if (error.code === failRunCode) throw error;
+      if (error.code === laterCode ? !asksOver : !last && mayPass(error)) throw error;
       add(index, error);
     },
     errorOf: (index: number): CalculationError | undefined => failed.get(index),

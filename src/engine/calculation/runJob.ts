@@ -1,4 +1,4 @@
-import { CalculationError, type FailedChunk } from "../model/errors.ts";
+import { CalculationError, type FailedChunk, failRunCode } from "../model/errors.ts";
 import { coverOf } from "../model/foldTree.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { powerFrom, type Range, rangeText } from "../model/packs.ts";
@@ -176,8 +176,10 @@ async function naming<T>(chunks: string, run: (chunks: string) => Promise<T>): P
   try {
     return await run(chunks);
   } catch (error) {
-    if (!(error instanceof CalculationError) || /^chunks? \d[^:]*: /.test(error.message)) throw error;
-    throw new CalculationError(error.code, `${chunks}: ${error.message}`, { cause: error.cause ?? error });
+    const isNamed = !(error instanceof CalculationError) || error.code === failRunCode;
+    if (isNamed || /^chunks? \d[^:]*: /.test(error.message)) throw error;
+    const { code, details, cause = error } = error;
+    throw new CalculationError(code, `${chunks}: ${error.message}`, { cause, details });
   }
 }
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Calculations } from "../calculation/contract.ts";
+import { backOff } from "../model/backOff.ts";
 import { canonicalJson, idSchema } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
 import { isRecord, kebab } from "../model/json.ts";
@@ -19,6 +20,8 @@ const deadlineSchema = z.strictObject({
   ms: z.int().min(1).max(clientLimits.deadlineMsMax),
   keep: z.boolean().default(false),
 });
+
+const pausesSchema = z.array(z.int().min(0).max(backOff.waitMaxS)).min(1).max(backOff.pausesMax);
 
 /** A request of a person or program, before any check of its values. */
 export const requestSchema = z
@@ -50,6 +53,11 @@ export const requestSchema = z
       .describe("Time limit of one attempt, unless the limit of the app is lower.")
       .optional(),
     attempts: wholeNumber(limits.attemptsMax).describe("Attempts at work that throws.").optional(),
+    retryAfterS: checkedLater(pausesSchema)
+      .describe(
+        "Seconds before its second, third … attempt, of which the last holds for all further ones. No part of the request.",
+      )
+      .optional(),
     deadline: checkedLater(deadlineSchema)
       .describe(
         "So many `ms` after a leader first sees the run or its retry it fails, or with `keep` finishes with what is done.",
@@ -89,7 +97,8 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   const attempts = checkWhole("attempts", request.attempts, limits.attemptsMax);
   const deadline = checkDeadline(request.deadline);
   const tags = checkTags(request.tags);
-  const options = { packSize, tolerate, packLimitMs, attempts, deadline };
+  const retryAfterS = checkPauses(request.retryAfterS);
+  const options = { packSize, tolerate, packLimitMs, attempts, deadline, retryAfterS };
   const requestHash = requestHashOf({ calculation: calculation.name, params, ...options });
   /** Identity of the code that validated the parameters. */
   const code = calculations.versionOf(calculation.name);
@@ -135,6 +144,14 @@ export function checkWhole(field: string, value: number | undefined, max: number
   if (value === undefined) return undefined;
   if (Number.isInteger(value) && value >= 1 && value <= max) return value;
   throw invalid(field, `${value} is not a whole number from 1 to ${max}`, code);
+}
+
+function checkPauses(pauses: unknown): Spec["retryAfterS"] {
+  if (pauses === undefined) return undefined;
+  const checked = pausesSchema.safeParse(pauses);
+  if (checked.success) return checked.data;
+  const { pausesMax, waitMaxS } = backOff;
+  throw invalid("retryAfterS", `give 1 to ${pausesMax} whole numbers of seconds, each from 0 to ${waitMaxS}`);
 }
 
 function checkTolerance(tolerate: unknown): Tolerance | undefined {

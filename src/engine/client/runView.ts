@@ -74,6 +74,14 @@ export const runViewSchema = z
       .object({ at: time, keep: z.boolean() })
       .describe("After it the run fails, or with `keep` finishes with what is done.")
       .exactOptional(),
+    waits: stateSchema.shape.waits
+      .unwrap()
+      .omit({ untilMs: true, lastMs: true })
+      .extend({ until: time })
+      .describe(
+        "Work that waits to be attempted again: how much, when the first of it is, and why that failed.",
+      )
+      .exactOptional(),
     trying: stateSchema.shape.trying
       .unwrap()
       .describe("The latest failed attempt at work that is still tried.")
@@ -150,12 +158,19 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
         keep: deadline.keep,
       },
       reused: anew ? undefined : (manifest?.reused ?? reusedOf(state)),
+      waits: active && phase !== "waiting" ? waitsOf(state) : undefined,
       trying: active && phase !== "waiting" ? state?.trying : undefined,
       command: commandOf(state, marker),
       error: phase === "waiting" ? undefined : state?.error,
       result: manifest && resultOf(manifest),
     }),
   };
+}
+
+function waitsOf(state: State | undefined): RunView["waits"] {
+  if (state?.waits === undefined) return undefined;
+  const { works, untilMs, work, code, message } = state.waits;
+  return { works, until: iso(untilMs), work, code, message };
 }
 
 /** What a run that has no result yet reuses. */

@@ -1,7 +1,8 @@
 import { limits } from "../model/limits.ts";
 import { decodeMarker, encodeMarker } from "../model/marker.ts";
+import { encodeWake, wakeFromLeader } from "../model/message.ts";
 import { deadlineMs } from "../model/state.ts";
-import { hasComeToRest } from "./decide/command.ts";
+import { restsUntil } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
 import type { DecideAt } from "./decide/draft.ts";
 import { wantedOf } from "./decide/want.ts";
@@ -79,7 +80,8 @@ async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   // What was adopted is older than this poll.
   if ((await perform(run, draft)) === "adopted") return;
   await sendMore(run, loop);
-  if (hasComeToRest(run.chain.state(), marker, at)) await layToRest(run);
+  const untilMs = restsUntil(run.chain.state(), marker, at, run.notes);
+  if (untilMs !== undefined) await layToRest(run, untilMs);
 }
 
 function decideAtOf({ term, spec, listed }: TermRun, { shares, observed }: Loop): DecideAt {
@@ -103,15 +105,24 @@ async function sendMore(run: TermRun, loop: Loop): Promise<void> {
   }
 }
 
-/** Says on the marker that nobody has to lead for this command any more, or not until the deadline; the next command takes that back. */
-async function layToRest(run: TermRun): Promise<void> {
+/**
+ * Says on the marker that nobody has to lead for this command any more, or not until then or the deadline; the next command takes
+ * that back. What waits is met by a leader again: the wake comes with it, and the next tick if that is lost.
+ */
+async function layToRest(run: TermRun, untilMs: number): Promise<void> {
   const { term, listed, marker, chain, spec } = run;
-  const until = spec.deadline && deadlineMs(spec.deadline, chain.state());
+  const endsMs = spec.deadline ? deadlineMs(spec.deadline, chain.state()) : Number.POSITIVE_INFINITY;
+  const earliestMs = Math.min(untilMs, endsMs);
+  const until = earliestMs < Number.POSITIVE_INFINITY ? earliestMs : undefined;
   const { storage, names, leader } = term;
   if (run.sent.dirty && (await writeState(run, run.working)) === "adopted") return;
   leader.assertLeading();
   const metadata = encodeMarker({ ...marker, rests: marker.command, until });
   const options = { ifMatch: listed.etag, signal: leader.lost };
   const reply = await storage.blobs.setMetadata(names.active, listed.id, metadata, options);
-  if (reply.kind === "replaced") term.runs.delete(listed.id);
+  if (reply.kind !== "replaced") return;
+  term.runs.delete(listed.id);
+  if (marker.want === "paused" || until === undefined) return;
+  const visibleInS = Math.ceil((until - listed.nowMs) / 1_000) + 1;
+  await storage.queues.send(names.wake, encodeWake(wakeFromLeader), { visibleInS }).catch(() => {});
 }

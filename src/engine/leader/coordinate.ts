@@ -5,7 +5,7 @@ import { flexBilling } from "../model/prices.ts";
 import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { shareOut } from "./decide/fanOut.ts";
-import { isInFullSwing, lostAfterMs, pauseBetween } from "./decide/pace.ts";
+import { isIdle, isInFullSwing, lostAfterMs, pauseBetween } from "./decide/pace.ts";
 import { doubtedUpTo } from "./notes.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
@@ -93,7 +93,9 @@ async function observeFor(
   localMs: number,
   observe: ReturnType<typeof observer>,
 ): Promise<Observed | undefined> {
-  const lasting = runs.filter(({ notes }) => localMs - notes.phaseSinceMs >= limits.observeEveryMs);
+  const lasting = runs.filter(
+    ({ notes }) => localMs - notes.phaseSinceMs >= limits.observeEveryMs && !isIdle(notes, localMs),
+  );
   if (lasting.length === 0) return undefined;
   const slow = lasting.every(
     ({ working, notes }) => isInFullSwing(working) && !notes.drained && !notes.wantsFailures,

@@ -45,8 +45,22 @@ export interface RunNotes {
   computedMs: number;
   /** No message of the run's packs was left in the queues. */
   drained: boolean;
+  /** Until when work waits for its next attempt, or waited, by `workName`. */
+  waits: ReadonlyMap<string, Wait>;
+  /** All that is in flight waits until then, storage's time and local. */
+  idleUntilMs?: number | undefined;
+  idleUntilLocalMs?: number | undefined;
   /** What had ended when this last grew, and when that was seen, storage's time. */
   ended?: { readonly what: string; readonly atMs: number };
+}
+
+/** A send whose message was hidden at `notedMs` until `untilMs`, storage's time, and why. */
+export interface Wait {
+  readonly send: number;
+  readonly notedMs: number;
+  readonly untilMs: number;
+  readonly code: string;
+  readonly message: string;
 }
 
 /** What was listed when, and where the next poll begins if it cannot list all. */
@@ -94,6 +108,7 @@ export const newRunNotes = (localMs: number, rate = 0): RunNotes => ({
   seenMs: new Map(),
   computedMs: never,
   drained: false,
+  waits: new Map(),
 });
 
 export const newLists = (localMs: number): Lists => ({

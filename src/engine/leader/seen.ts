@@ -50,7 +50,7 @@ export interface Seen {
   readonly nodes: readonly SeenNode[];
   readonly failures: readonly SeenFailure[];
   /** The latest attempts that threw while others of their send are to come. */
-  readonly tried: readonly SeenFailure[];
+  readonly tried: readonly SeenTried[];
   /** Instances with other code that enqueued work again, when they last said so by storage's time; absent where unlisted. */
   readonly otherCode?: readonly SeenOtherCode[] | undefined;
   /** No list page was left for its open shards. */
@@ -81,6 +81,11 @@ export interface SeenFailure extends ToldFailure {
   readonly work: Work;
   readonly generation: number;
   readonly send: number;
+}
+
+export interface SeenTried extends SeenFailure {
+  /** When it was noted, storage's time. */
+  readonly atMs: number;
 }
 
 /**

@@ -84,10 +84,15 @@ export class CalculationError extends LeasefoldError {
   }
 }
 
+/** Of an error by which user code asks for another attempt in `details.laterS` seconds, and of one by which it ends its run. */
+export const laterCode = "retry-later";
+export const failRunCode = "fail-run";
+
 /** Codes of calculation errors that another attempt, often in another process, may not meet. */
 const passing: ReadonlySet<string> = new Set([
   // User code, which may depend on anything.
   "calculation-threw",
+  laterCode,
   // The thread, its memory and its time are shared with other work on the machine.
   "thread-not-started",
   "thread-exited",

@@ -13,6 +13,8 @@ export interface ToldFailure {
   readonly attemptsMax: number;
   /** Every other attempt would fail as well. */
   readonly final: boolean;
+  /** Of a note: its message was to be hidden for so long, in seconds. */
+  readonly laterS?: number;
   /** Where the other chunks of its pack have a partial: how many failed, and the plan that it is of, as outputs carry it. */
   readonly gaps?: { readonly failed: number; readonly plan: string | undefined };
   /** The chunks that were computed when the send ended with its thread or process. */
@@ -27,7 +29,7 @@ const toldCharactersMax = 500;
  * `plan`: its SHA-256.
  */
 export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
-  const { cause, code, attempts, attemptsMax, final, gaps, at } = failure;
+  const { cause, code, attempts, attemptsMax, final, gaps, at, laterS } = failure;
   const message = failure.message.slice(0, limits.errorCharactersMax);
   const record: Failure = { v: wireVersion, ...failure, message };
   const metadata: Record<string, string> = {
@@ -37,6 +39,7 @@ export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
     message: Buffer.from(message.slice(0, toldCharactersMax)).toString("base64url"),
     ...(attemptsMax === undefined ? {} : { attemptsmax: String(attemptsMax) }),
     ...(final === true ? { final: "1" } : {}),
+    ...(laterS === undefined ? {} : { later: String(laterS) }),
     ...(gaps === undefined ? {} : { failed: String(gaps.failed) }),
     ...(gaps === undefined || plan === undefined ? {} : { plan: planTag(plan) }),
     ...(at === undefined ? {} : { at: `${at.from}-${at.to}` }),
@@ -54,6 +57,7 @@ export function decodeToldFailure(metadata: Readonly<Record<string, string>>): T
     attempts: number("attempts"),
     attemptsMax: number("attemptsmax"),
     final: metadata["final"] === "1",
+    ...(number("later") === 0 ? {} : { laterS: number("later") }),
     ...(at === null ? {} : { at: { from: Number(at[1]), to: Number(at[2]) } }),
     ...(number("failed") === 0 ? {} : { gaps: { failed: number("failed"), plan: metadata["plan"] } }),
   };

@@ -22,6 +22,8 @@ const common = {
   turn: count,
   /** Earlier attempts of this send that threw. */
   tries: count.optional(),
+  /** Attempts of this send that asked for a later one, and how long for, in seconds. */
+  asks: z.object({ times: count, waitedS: count }).optional(),
   /** The work was already sent, or may have been: its output may exist. From the second send on it begins once a sign tells so. */
   repeat: z.boolean().optional(),
   /** An earlier delivery of this send ended without a record. */

@@ -51,6 +51,8 @@ export const specSchema = z.object({
   packLimitMs: z.int().positive().optional(),
   /** Attempts of work that throws; `limits.attemptsDefault` by default. */
   attempts: z.int().positive().optional(),
+  /** Pauses between these, in seconds; `backOff.pausesDefaultS` by default. No part of the request: its result is the same. */
+  retryAfterS: z.array(count).min(1).optional(),
   /** Counts from when a leader first sees the run or its retry, pauses included. Then the run fails, or with `keep`
    *  finishes with the packs that are done. */
   deadline: z.object({ ms: z.int().positive(), keep: z.boolean() }).optional(),
@@ -221,6 +223,8 @@ export const failureSchema = z.object({
   attemptsMax: count.optional(),
   /** Every attempt would fail in the same way, so there is no retry. */
   final: z.boolean().optional(),
+  /** Of a note: its message is hidden for so long from now on. */
+  laterS: count.optional(),
   /** Chunks concerned; absent for plan, combine and finish. */
   chunks: rangeSchema.optional(),
   /** Those of them that were computed when the send ended with its thread or process, where that is known. */

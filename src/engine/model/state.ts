@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { waitsSchema } from "./backOff.ts";
 import { noCalls } from "./calls.ts";
 import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
 import { callCountsSchema, instanceUseSchema } from "./instanceUse.ts";
@@ -181,6 +182,7 @@ export const stateSchema = z.object({
   trying: z
     .object({ work: z.string(), code: z.string(), message: z.string(), attempts: count, attemptsMax: count })
     .optional(),
+  waits: waitsSchema.optional(),
   createdMs: ms,
   /** When the latest retry began. */
   retriedMs: ms.optional(),

@@ -15,6 +15,7 @@ import { chunksOfPack, indexesOf, packsOf, shardOf } from "../model/packs.ts";
 import { gappedPlanVersion, type Plan, type Spec, toleratedChunks } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { coverOfPack } from "../model/tree.ts";
+import { asksAreOver } from "./attempt/retryAfter.ts";
 import { type Output, writeOutput } from "./folding/outputs.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
@@ -49,7 +50,8 @@ export async function computePack(
   };
   const last = attemptOf(message) >= (spec.attempts ?? limits.attemptsDefault);
   const most = gapsMax(plan, spec, to - from);
-  const gaps = most > 0 ? { most, last, leftOut: message.leftOut } : undefined;
+  const asksOver = asksAreOver(message);
+  const gaps = most > 0 ? { most, last, asksOver, leftOut: message.leftOut } : undefined;
   // The process may die of it: its sign then tells which chunks it had come to.
   const pieces = attempt.alone ? piecesOf(message, message.doubt) : undefined;
   const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, { gaps, pieces, onSave });

@@ -62,6 +62,16 @@ export const durationOption =
     return ms;
   };
 
+/** Pauses in whole seconds, as `0s,30s,2m`. */
+export function pausesOption(text: string): number[] {
+  return text.split(",").map((one) => {
+    const ms = typedMs(one);
+    if (ms === undefined || ms % 1_000 !== 0)
+      throw new InvalidArgumentError("it must be durations of whole seconds like 5s,30s,2m.");
+    return ms / 1_000;
+  });
+}
+
 /** An option with a value that cannot be used; `text` is the value and what is allowed. */
 export const badOption = (name: string, text: string, code = "bad-option"): InputError =>
   new InputError("invalid", code, `invalid --${name}: ${text}`, { field: name });

@@ -6,6 +6,7 @@ import { findManifest } from "../../engine/client/result.ts";
 import type { RunView } from "../../engine/client/runView.ts";
 import { status } from "../../engine/client/status.ts";
 import { exitCodeOfEnd, StorageError } from "../../engine/model/errors.ts";
+import { waitsText } from "../../engine/model/figures.ts";
 import { refusedText } from "../../engine/model/identity.ts";
 import type { Session } from "./cli.ts";
 import { liveLine, progressLine } from "./render/progress.ts";
@@ -87,8 +88,10 @@ export async function watchRun(
       });
       busy = view === undefined ? busy + 1 : 0;
       if (view !== undefined) {
-        const waitsNow = view.otherCode === undefined ? undefined : refusedText(view.otherCode);
-        if (waitsNow !== waiting && waitsNow !== undefined) await note(`waiting: ${waitsNow}`);
+        const { otherCode, waits } = view;
+        const waitsNow = otherCode === undefined ? waits?.message : refusedText(otherCode);
+        if (waitsNow !== waiting && waitsNow !== undefined)
+          await note(`waiting: ${waits === undefined || otherCode ? waitsNow : waitsText(waits)}`);
         waiting = waitsNow;
         if (more !== undefined && around !== undefined) await more.onPoll(view, around.leader);
         const facts: RunFacts = {

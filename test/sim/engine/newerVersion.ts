@@ -1,3 +1,4 @@
+import { stoppingPlanVersion } from "../../../src/engine/model/run.ts";
 import type { BlobStore, Storage } from "../../../src/engine/storage/ports.ts";
 import type { QueueStore } from "../../../src/engine/storage/queuePort.ts";
 
@@ -61,9 +62,9 @@ const lower = (body: Uint8Array): Uint8Array => {
   return lowered === text ? body : Buffer.from(lowered);
 };
 
-/** Beyond what this code reads: it knows one version of most documents, and two of a plan. */
-const next = (version: number): number => (version === 1 ? 2 : version + 2);
-const before = (version: number): number => (version === 2 ? 1 : version - 2);
+/** Beyond what this code reads: it knows one version of most documents, and several of a plan, from 2 on. */
+const next = (version: number): number => (version === 1 ? 2 : version + stoppingPlanVersion);
+const before = (version: number): number => (version === 2 ? 1 : version - stoppingPlanVersion);
 
 /** Documents and messages are objects with `v`; anything else is left as it is. */
 function liftText(text: string): string {

@@ -13,6 +13,9 @@ export const unevenWorlds = 25;
 /** From this seed on runs may stop before their last chunk. */
 export const stoppingFrom = 4_000_000;
 export const stoppingWorlds = 40;
+/** From this seed on attempts are pauses apart, and code asks for later ones or ends its run. */
+export const waitingFrom = 5_000_000;
+export const waitingWorlds = 40;
 
 /** The seed is one of those that simulation.test.ts plays when it is asked for no others. */
 export const isPlayedByDefault = (seed: number): boolean =>
@@ -26,4 +29,5 @@ const playedFrom = [
   [lossyFrom, lossyWorlds],
   [unevenFrom, unevenWorlds],
   [stoppingFrom, stoppingWorlds],
+  [waitingFrom, waitingWorlds],
 ] as const;

@@ -6,26 +6,30 @@ import { hopelessCode } from "./checks/reasons.ts";
 import { putSpecBack } from "./losses.ts";
 import { type Company, changeCode, codes, join, strike } from "./mishaps.ts";
 import { type EndBound, quiet } from "./quiet.ts";
-import { lossyFrom, shortPacksFrom, stoppingFrom, unevenFrom } from "./seeds.ts";
+import { lossyFrom, shortPacksFrom, stoppingFrom, unevenFrom, waitingFrom } from "./seeds.ts";
 import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
 import { storm } from "./storm.ts";
 import { unevenWorld } from "./uneven.ts";
 import { users } from "./users.ts";
+import { askAtTimes, waitingMs, waitingOf } from "./waiting.ts";
 
 /**
  * One whole world from one seed: some instances, one to three runs, bad networks and queues, and again and again a
  * blow for one of them or a command at the worst moment; then a quiet time in which all has to come to its end. A
  * negative seed gives a world in which the code of instances is changed and changed back, one from `shortPacksFrom` on a
  * world of many short packs, most of which share messages, one from `lossyFrom` on a world in which storage loses what
- * it had, one from `unevenFrom` on a world of unlike packs (`uneven.ts`), and one from `stoppingFrom` on a world of runs that may stop.
+ * it had, one from `unevenFrom` on a world of unlike packs (`uneven.ts`), one from `stoppingFrom` on a world of runs that may stop, and
+ * one from `waitingFrom` on a world of attempts that wait (`waiting.ts`).
  */
 export async function simulate(of: number): Promise<SimulationResult> {
   const seed = Math.abs(of);
   const deep = seed % 3 !== 0;
-  const stopping = seed >= stoppingFrom;
-  if (seed >= unevenFrom && !stopping) return unevenWorld(seed);
-  const lossy = stopping ? seed % 4 === 3 : seed >= lossyFrom;
-  const short = seed >= shortPacksFrom && !lossy && !stopping;
+  const waiting = seed >= waitingFrom;
+  const stopping = seed >= stoppingFrom && !waiting;
+  const special = stopping || waiting;
+  if (seed >= unevenFrom && !special) return unevenWorld(seed);
+  const lossy = special ? seed % 4 === 3 : seed >= lossyFrom;
+  const short = seed >= shortPacksFrom && !lossy && !special;
   let paceMs = 0;
   const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
   const packLimitMs = [5_000, 60_000, 300_000][seed % 3] as number;
@@ -60,7 +64,9 @@ export async function simulate(of: number): Promise<SimulationResult> {
   for (let count = Math.floor(random.number() * 3); count > 0; count -= 1) join(company);
 
   const plain = requestsFrom(random, short);
-  const requests = stopping ? plain.map((request) => stoppingOf(request, random)) : plain;
+  const changed = stopping ? stoppingOf : waitingOf;
+  const requests = special ? plain.map((request) => changed(request, random)) : plain;
+  const askNoMore = waiting ? askAtTimes(play) : () => {};
   const people = users(company, requests, of < 0);
   breakSome(play, requests[0]);
   // Without a draw, so that the other worlds stay as they are.
@@ -80,6 +86,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   queues.brokenBatches = 0;
   queues.lost = 0;
   queues.oddPeeks = 0;
+  askNoMore();
   for (const one of play.engine.instances) one.resume();
   for (const one of company.newer?.old ?? []) one.terminate();
   join(company, { leads: true, works: true });
@@ -97,7 +104,10 @@ export async function simulate(of: number): Promise<SimulationResult> {
   await people.resumeAll();
   await quiet(
     play,
-    endBound(requests, { paceMs, packLimitMs, hangs: broken.doom !== undefined, changing: of < 0 }),
+    endBound(requests, {
+      ...{ paceMs, packLimitMs, hangs: broken.doom !== undefined, changing: of < 0, waiting },
+      throws: broken.chunks.size + broken.flaky.size > 0 || broken.fold !== undefined,
+    }),
   );
   people.check();
   return play.result();
@@ -106,14 +116,23 @@ export async function simulate(of: number): Promise<SimulationResult> {
 /** All work once more on the two threads that are there at least; what never ends does so at its limit, four times. */
 function endBound(
   requests: readonly SubmitRequest[],
-  how: { paceMs: number; packLimitMs: number; hangs: boolean; changing: boolean },
+  how: {
+    readonly paceMs: number;
+    readonly packLimitMs: number;
+    readonly hangs: boolean;
+    readonly throws: boolean;
+    readonly changing: boolean;
+    readonly waiting: boolean;
+  },
 ): EndBound {
   const chunks = requests.reduce((sum, request) => sum + request.chunks, 0);
   const idealMs = (chunks * 0.7 * how.paceMs) / 2;
   const limitsMs = how.hangs ? 4 * how.packLimitMs : 0;
   // A run waits so long for instances that have its code.
   const codeMs = how.changing ? 3_600_000 + how.packLimitMs : 0;
-  return { idealMs, k: 2, cMs: 120_000 + limitsMs + codeMs };
+  // A pack, and what is folded of it on each level, waits so long in all its attempts.
+  const waitsMs = how.waiting ? waitingMs : how.throws ? 4 * 77_000 : 0;
+  return { idealMs, k: 2, cMs: 120_000 + limitsMs + codeMs + waitsMs };
 }
 
 function requestsFrom(random: Random, short: boolean): SubmitRequest[] {

@@ -19,6 +19,8 @@ import {
   stoppingWorlds,
   unevenFrom,
   unevenWorlds,
+  waitingFrom,
+  waitingWorlds,
   worlds,
 } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
@@ -117,6 +119,7 @@ test.each([
   ["storage loses messages and blobs, and somebody deletes what a run needs", lossyFrom, lossyWorlds],
   ["packs are unlike one another, on up to 200 threads in up to 20 runs", unevenFrom, unevenWorlds],
   ["runs may stop before their last chunk", stoppingFrom, stoppingWorlds],
+  ["attempts wait, and code asks for later ones or ends its run", waitingFrom, waitingWorlds],
 ] as const)(
   "worlds in which %s: every run ends within its bound, and nothing is deleted unasked",
   async (_, first, count) => {

@@ -73,6 +73,8 @@ export interface Stage {
     fileOf: ((chunk: number) => string) | undefined;
     /** Chunks save files. */
     saves: boolean;
+    /** Throws what a chunk of a run throws, or its plan, where `chunk` is undefined. */
+    throws: ((run: string, chunk?: number) => void | Promise<void>) | undefined;
     /** Which code the broken chunks and folds throw with. */
     code: string;
   };
@@ -110,6 +112,7 @@ export function stage(options: StageOptions): Stage {
     doomed: new Map(),
     fileOf: undefined,
     saves: false,
+    throws: undefined,
     code: brokenCode,
   };
   const queues: Hostility = {
@@ -132,10 +135,14 @@ export function stage(options: StageOptions): Stage {
     onChunk(chunk, random) {
       const handling = judge?.by();
       if (handling !== undefined) onBegin(handling);
+      const thrown = broken.throws?.(handling?.message?.run ?? "", chunk);
+      if (thrown !== undefined) return thrown;
       const share = broken.flaky.get(chunk);
       const fails = broken.chunks.has(chunk) || (share !== undefined && random.number() < share);
       if (fails) throw new CalculationError(broken.code, `chunk ${chunk} is broken`);
+      return undefined;
     },
+    onPlan: () => void broken.throws?.(judge?.by()?.message?.run ?? ""),
     onAsk: (chunks, byRule) => broken.ask?.(chunks, byRule) ?? byRule,
     onFold(ranges) {
       const chunks = ranges.reduce((sum, [from, to]) => sum + to - from, 0);

@@ -1,4 +1,4 @@
-import { CalculationError } from "../../model/errors.ts";
+import { CalculationError, failRunCode, laterCode } from "../../model/errors.ts";
 import type { AnyCalculation, ResultBytes } from "../contract.ts";
 import { adviceOn } from "./advice.ts";
 import { computeLaw, thrownBreach } from "./computeLaw.ts";
@@ -118,6 +118,7 @@ function violationOf(law: LawName, error: unknown): { at: LawName; verdict: Verd
   const ends = law === "plan" || law === "finish" ? "the run" : "the pack";
   const [at, likely, cure] =
     (code === "not-json" ? notJson(message) : violations[code]) ??
+    asked(law, error) ??
     (code === "calculation-threw"
       ? [
           law,
@@ -130,6 +131,14 @@ function violationOf(law: LawName, error: unknown): { at: LawName; verdict: Verd
           "a check needs a run that works: give other parameters, or correct the data",
         ]);
   return { at, verdict: broken(message, likely, cure) };
+}
+
+/** What code asks for a run to do is no answer for a check. */
+function asked(law: LawName, { code, details }: CalculationError): (typeof violations)[string] | undefined {
+  const cure = "a check needs a run that works: give other parameters, or data that is there";
+  if (code === failRunCode) return [law, "your code ends its run (failRun)", cure];
+  if (code !== laterCode) return undefined;
+  return [law, `your code asks to be tried again in ${details["laterS"]} s (retryLater)`, cure];
 }
 
 function notJson(message: string): (typeof violations)[string] {

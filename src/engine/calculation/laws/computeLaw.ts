@@ -1,4 +1,4 @@
-import { CalculationError } from "../../model/errors.ts";
+import { CalculationError, failRunCode, laterCode } from "../../model/errors.ts";
 import { setUp } from "../shared.ts";
 import { spread } from "../timeChunks.ts";
 import { type Breach, broken, sidesOf, type Verdict } from "./findings.ts";
@@ -114,7 +114,7 @@ async function bytesUnlessThrown(subject: Subject, index: number): Promise<Uint8
   try {
     part = await computeOf(subject, index);
   } catch (error) {
-    if (!(error instanceof CalculationError)) throw error;
+    if (!(error instanceof CalculationError) || error.code === failRunCode) throw error;
     subject.thrown.set(index, error);
     return undefined;
   }
@@ -125,7 +125,7 @@ async function bytesUnlessThrown(subject: Subject, index: number): Promise<Uint8
 export function thrownBreach(subject: Subject): Breach | undefined {
   const [first, ...more] = [...subject.thrown].sort(([a], [b]) => a - b);
   if (first === undefined) return undefined;
-  const [index, { message }] = first;
+  const [index, { code, message, details }] = first;
   const example = message.startsWith("chunk ") ? message : `${chunkName(subject, index)}: ${message}`;
   const others =
     more.length === 0
@@ -136,10 +136,12 @@ export function thrownBreach(subject: Subject): Breach | undefined {
           .join(", ")}`;
   return {
     example,
-    likely: `your code threw${others}${more.length > 5 ? ` and ${more.length - 5} more` : ""}`,
+    likely: `${code === laterCode ? `your code asks to be tried again in ${details["laterS"]} s` : "your code threw"}${others}${more.length > 5 ? ` and ${more.length - 5} more` : ""}`,
     cure:
       `"leasefold try" with --chunk ${index} computes it alone and shows the stack; ` +
-      "a chunk that throws in each attempt fails its run, unless the run tolerates it",
+      (code === laterCode
+        ? "a run waits for such a chunk, for a day at most, and a check does not"
+        : "a chunk that throws in each attempt fails its run, unless the run tolerates it"),
   };
 }
 

@@ -73,11 +73,13 @@ export function remainingTime(state: State, nowMs: number): RemainingTime | unde
   const fast = bandOf(ahead, Math.min(busyMax, left + total.packs));
   const highMs = Math.max(slow.highMs, fast.highMs);
 
-  const agoMs = Math.max(0, nowMs - last.atMs);
+  // What waits for its next attempt cannot end before.
+  const waitsMs = state.waits === undefined ? 0 : Math.max(0, state.waits.lastMs - nowMs) + meanMs;
+  const agoMs = state.waits === undefined ? Math.max(0, nowMs - last.atMs) : 0;
   if (agoMs >= highMs) return undefined;
   // Queued packs advance only when a pack ends, so at most one pack or one poll of elapsed time counts.
   const workedMs = left > latest.busy ? Math.min(agoMs, Math.max(latest.packMs, pollMs)) : agoMs;
-  const inS = (ms: number) => Math.max(0, ms - workedMs) / 1_000;
+  const inS = (ms: number) => Math.max(waitsMs, ms - workedMs) / 1_000;
   return {
     expectedS: inS(Math.sqrt(slow.middleMs * fast.middleMs)),
     lowS: inS(Math.min(slow.lowMs, fast.lowMs)),

@@ -1,3 +1,4 @@
+import { backOff } from "../../model/backOff.ts";
 import {
   type Bitmap,
   clearBit,
@@ -14,7 +15,7 @@ import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../mode
 import { toleratedChunks } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
 import { plannedChunks } from "../../model/stop.ts";
-import { doubtedUpTo } from "../notes.ts";
+import { doubtedUpTo, type RunNotes } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import type { DecideAt, Draft } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
@@ -61,8 +62,17 @@ function actionOf({ turn }: State, { want, keep, turn: now }: Marker): Action {
 /** Past its deadline a run fails, or finishes with what is done. A run that is finishing already may end. */
 export function keepDeadline(draft: Draft, { spec: { deadline } }: Pick<Seen, "spec">): void {
   const { state, at } = draft;
-  if (deadline === undefined || state.keep === true || at.nowMs <= deadlineMs(deadline, state)) return;
-  if (state.phase !== "planning" && state.phase !== "computing") return;
+  if (deadline === undefined || at.nowMs <= deadlineMs(deadline, state)) return;
+  endAtDeadline(draft, deadline, `it did not end within its deadline of ${deadline.ms / 1_000} s`);
+}
+
+export function endAtDeadline(
+  draft: Draft,
+  deadline: NonNullable<Seen["spec"]["deadline"]>,
+  message: string,
+): void {
+  const { state } = draft;
+  if (state.keep === true || (state.phase !== "planning" && state.phase !== "computing")) return;
   if (deadline.keep && state.layout !== undefined) {
     state.doubtUpTo = doubtedUpTo(state, draft.sent);
     state.keep = true;
@@ -70,7 +80,6 @@ export function keepDeadline(draft: Draft, { spec: { deadline } }: Pick<Seen, "s
     draft.decided = true;
     return;
   }
-  const message = `it did not end within its deadline of ${deadline.ms / 1_000} s`;
   draft.ending ??= { phase: "failed", error: { code: "deadline", message } };
 }
 
@@ -134,15 +143,29 @@ function without(size: number, bits: Bitmap): Bitmap {
 }
 
 /**
- * Whether a paused run needs no leader: no process says that it computes any of it, and no task is under way. Its marker
- * then says so with the number of the command that paused it, so that any later command wakes it by its higher number.
+ * Until when a run needs no leader, storage's time: while all of its work waits, or if it is paused. Its marker then says so with the
+ * number of its command, so that any later command wakes it by its higher number. Undefined: it needs one.
  */
-export function hasComeToRest(
+export function restsUntil(
   state: State,
   marker: Marker,
+  at: Pick<DecideAt, "nowMs" | "observed">,
+  notes: Pick<RunNotes, "idleUntilMs">,
+): number | undefined {
+  const { want } = marker;
+  if (state.command !== marker.command || (want !== "run" && want !== "paused")) return undefined;
+  if (hasComeToRest(state, marker, at)) return Number.POSITIVE_INFINITY;
+  const { idleUntilMs } = notes;
+  return idleUntilMs !== undefined && idleUntilMs - at.nowMs >= backOff.restMsMin ? idleUntilMs : undefined;
+}
+
+/** Whether a run is paused, no process says that it computes any of it, and no task is under way. */
+function hasComeToRest(
+  state: State,
+  { want }: Marker,
   { nowMs, observed }: Pick<DecideAt, "nowMs" | "observed">,
 ): boolean {
-  if (marker.want !== "paused" || !state.paused || state.command !== marker.command) return false;
+  if (want !== "paused" || !state.paused) return false;
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
   // What was begun since has a sign by now, or has ended.
   const toldMs = limits.markerTrustMs + limits.signAfterMsMax + limits.signMsMin;

@@ -12,6 +12,7 @@ import { trackRate } from "./pace.ts";
 import { trackRefused } from "./refused.ts";
 import { beginTurn } from "./restart.ts";
 import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
+import { judgeWaits, trackWaits } from "./waits.ts";
 
 /**
  * One decision about one run: what is known and seen goes in, the next state and notes and the messages to send come out.
@@ -42,6 +43,7 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
   if (state.keep === true && !awaitsRecords(draft, seen)) giveUpRest(draft, seen);
 
   askForPlan(draft, seen);
+  trackWaits(draft, seen);
   judgeInFlight(draft, seen);
   updateWindow(state, notes, at.share);
   fanOut(draft);
@@ -50,6 +52,7 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
   askForStop(draft);
   askForFinish(draft);
   pruneBatches(state);
+  judgeWaits(draft, seen);
   if (state.phase !== before.phase) {
     notes.phaseSinceMs = at.localMs;
     notes.rateSinceMs = at.localMs;

@@ -1,4 +1,5 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
+import { failRunCode } from "../../model/errors.ts";
 import { belongsTo } from "../../model/output.ts";
 import { chunksOfPack, chunksText, type Layout, shardOf, sizeOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
@@ -30,6 +31,7 @@ export function trackFailures(draft: Draft, seen: Seen): void {
   trackTried(draft, seen);
   const outcome = outcomeOf(state);
   const current = seen.failures.filter((failure) => failure.generation === state.generation);
+  endIfAsked(draft, current);
   for (const [name, records] of Map.groupBy(current, ({ work }) => workName(work))) {
     records.sort((a, b) => a.send - b.send);
     const work = records[0]?.work;
@@ -55,6 +57,17 @@ export function trackFailures(draft: Draft, seen: Seen): void {
   tally(state);
   if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
   if (state.keep !== true) checkTolerance(draft, seen.spec, current);
+}
+
+/** Code that says `failRun` ends the run, whatever it tolerates and whatever else ended the same work. */
+function endIfAsked(draft: Draft, failures: readonly SeenFailure[]): void {
+  // What failed beyond the next prefix fails no run that stops before.
+  const counting = shardsThatCount(draft.state);
+  const asked = failures.find(
+    ({ code, work }) => code === failRunCode && (work.kind !== "pack" || work.shard < counting),
+  );
+  if (asked === undefined) return;
+  draft.ending ??= { phase: "failed", error: { code: "calculation-failed", message: asked.message } };
 }
 
 /** Whether no further attempt at a piece of work is to come. */

@@ -16,6 +16,7 @@ import {
 import { lostAfterMs, slowAfterMs, stuckAfterMs, taskLostAfterMs } from "./pace.ts";
 import { takenAtMs, takenUpTo, trackTaken, trackTakenAgain } from "./taken.ts";
 import { unfinishedPacks } from "./track.ts";
+import { isBehind, isFromBefore, isHidden, waitOf } from "./waits.ts";
 
 /**
  * What becomes of the work in flight, by what was observed (docs/ARCHITECTURE.md, rule 18). The host hides a dead worker's
@@ -70,7 +71,7 @@ type Finding =
   | { readonly kind: "waiting" }
   /** Its process tells nothing any more. */
   | { readonly kind: "died"; readonly sign: SeenSign }
-  /** Its message may be in a queue behind those that are shown, or its node be there. */
+  /** Its message may be hidden, or in a queue behind those that are shown, or its node be there. */
   | { readonly kind: "open" }
   /** It was taken, nobody has it, and it counts as lost after so long. */
   | { readonly kind: "taken"; readonly lostInMs: number }
@@ -181,7 +182,6 @@ function judge(
       return finding;
   }
 }
-
 function findingOf({ draft, lists, observed, seenMs }: Judging, one: InFlight): Finding {
   const { state, at } = draft;
   const { work, sends, takenMs, slowAfterMs } = one;
@@ -193,8 +193,10 @@ function findingOf({ draft, lists, observed, seenMs }: Judging, one: InFlight): 
 
   const waits = observed.packs.waiting.has(key) || observed.urgent.waiting.has(key);
   if (waits) return { kind: "waiting" };
-
-  const sign = signs.find((one) => !one.live && one.send === sends.sends);
+  const wait = waitOf(draft.notes, workName(work), sends);
+  if (isHidden(wait, observed)) return { kind: "open" };
+  const ended = signs.filter((one) => !one.live && one.send === sends.sends);
+  const sign = ended.find((one) => !isFromBefore(one, wait, observed));
   if (sign !== undefined) {
     // Three deaths alone fail the work, so each must be more than a late sign.
     const late = sign.alone && sign.begun && sign.ended === undefined && sign.silentMs <= limits.deathAloneMs;
@@ -203,8 +205,8 @@ function findingOf({ draft, lists, observed, seenMs }: Judging, one: InFlight): 
     return ifListed({ kind: "died", sign }, lists, work, saidMs);
   }
 
-  if (takenMs === undefined) return { kind: "open" };
-  const sinceMs = Math.max(takenMs, sends.atMs, seenMs.get(workName(work)) ?? 0);
+  if (takenMs === undefined || isBehind(wait, observed)) return { kind: "open" };
+  const sinceMs = Math.max(takenMs, sends.atMs, seenMs.get(workName(work)) ?? 0, wait?.untilMs ?? 0);
   const dueMs = sinceMs + one.lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
   if (observed.nowMs <= dueMs) return { kind: "taken", lostInMs: dueMs - observed.nowMs };
   return ifListed({ kind: "lost" }, lists, work, dueMs);

@@ -115,6 +115,7 @@ export function pauseBetween(
 ): number {
   const { loopMs, fastLoopMs } = settings;
   const pauses = runs.map(({ working, notes }) => {
+    if (isIdle(notes, localMs)) return Math.max(fastLoopMs, (notes.idleUntilLocalMs ?? 0) - localMs);
     const waitedMs = localMs - notes.phaseSinceMs;
     const young = waitedMs < fastForMs;
     if (young && working.phase !== "computing")
@@ -135,6 +136,12 @@ export function pauseBetween(
   const losses = runs.map(({ notes }) => Math.max(notes.lostInMs, loopMs / shortestShare));
   return Math.min(loopMs, ...pauses, ...losses);
 }
+
+/** All work waits for its next attempt. */
+export const isIdle = (
+  { idleUntilLocalMs = 0 }: Pick<RunNotes, "idleUntilLocalMs">,
+  localMs: number,
+): boolean => localMs < idleUntilLocalMs;
 
 /** Packs are computed, too few have ended to know the rate, and those that have are not most of a small run. */
 function isLearning({ phase, layout, durationsMs, inFlight, packsDone, packsFailed }: State): boolean {

@@ -70,6 +70,7 @@ export function beginGeneration(
     gaveUp: _gaveUp,
     beyond: _beyond,
     trying: _trying,
+    waits: _waits,
     otherCode: _otherCode,
     ...rest
   } = closed;

@@ -4,7 +4,7 @@ import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { DecideTime, Known } from "../notes.ts";
 import type { NodeGroup, NodeName, ShardGroup, Wanted } from "../seen.ts";
-import { isInFullSwing } from "./pace.ts";
+import { isIdle, isInFullSwing } from "./pace.ts";
 
 /** Which calls one poll is worth, given the state. Sealed shards are never listed again. */
 export function wantedOf(
@@ -13,7 +13,8 @@ export function wantedOf(
 ): Wanted {
   const { layout } = state;
   const computing = state.phase === "computing" && layout !== undefined;
-  const failuresEveryMs = isInFullSwing(state) ? limits.failuresEverySlowMs : limits.failuresEveryMs;
+  const slowly = isInFullSwing(state) || isIdle(notes, localMs);
+  const failuresEveryMs = slowly ? limits.failuresEverySlowMs : limits.failuresEveryMs;
   const givesUp = state.keep === true && state.inFlight > 0;
   const nodes = computing ? nodesToPoll(state, layout, localMs - lists.nodesMs) : [];
   const listed = nodes.length > headsAtMost;

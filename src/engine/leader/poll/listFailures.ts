@@ -55,7 +55,9 @@ export function toldBy(
 ): Pick<Seen, "failures" | "tried"> & Required<Pick<Seen, "otherCode">> {
   return {
     failures: blobs.flatMap((blob) => seenFailure(blob, parseFailure(blob.name))),
-    tried: blobs.flatMap((blob) => seenFailure(blob, parseTried(blob.name))),
+    tried: blobs.flatMap((blob) =>
+      seenFailure(blob, parseTried(blob.name)).map((one) => ({ ...one, atMs: blob.lastModifiedMs })),
+    ),
     otherCode: blobs.flatMap(({ name, metadata, lastModifiedMs }) => {
       const other = parseOtherCode(name);
       const { wanted, theirs } = metadata;

@@ -40,8 +40,9 @@ export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">
   if (name.startsWith(scheduleBlobs)) return "schedule";
   if (!runIdPattern.test(name)) return "stray";
   try {
-    const { want, command, rests, until = Number.POSITIVE_INFINITY } = decodeMarker(metadata, name);
-    return want === "paused" && rests === command && nowMs <= until ? "rests" : "to-lead";
+    const { want, command, rests, until } = decodeMarker(metadata, name);
+    const isOver = until === undefined ? want !== "paused" : nowMs > until;
+    return rests === command && (want === "paused" || want === "run") && !isOver ? "rests" : "to-lead";
   } catch (error) {
     if (error instanceof NewerVersionError) return "newer";
     return idSchema.safeParse(metadata["uid"]).success ? "to-lead" : "stray";

@@ -11,6 +11,7 @@ import {
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { attemptOf, encodeMessage, type WorkMessage } from "../../model/message.ts";
+import type { Spec } from "../../model/run.ts";
 import { persist } from "../../storage/callSteps.ts";
 import type { Random } from "../../storage/ports.ts";
 import {
@@ -25,6 +26,7 @@ import type { HeldWork } from "../signs.ts";
 import { enqueueAgain, recordDropped } from "./decodeDelivery.ts";
 import { endSend, noteTried } from "./endSend.ts";
 import { outputThere } from "./outputThere.ts";
+import { attemptAfter, attemptAskedFor, isAsked, type NextAttempt } from "./retryAfter.ts";
 import { OtherCodeError } from "./rightCode.ts";
 
 /**
@@ -38,8 +40,8 @@ export function failsEveryTime(error: unknown, kind: WorkMessage["kind"]): boole
   return !(kind === "plan" && passingInPlan.has(error.code));
 }
 
-/** A chunk's file is fixed; another plan lists the files anew. */
-const passingInPlan: ReadonlySet<string> = new Set(["file-missing", "file-changed"]);
+/** A chunk's file is fixed; another plan lists the files anew, and those of an empty source may have come. */
+const passingInPlan: ReadonlySet<string> = new Set(["file-missing", "file-changed", "empty-source"]);
 
 /**
  * What becomes of a message whose attempt did not succeed: it is completed (`drop`); recorded as one that nobody can act
@@ -88,11 +90,13 @@ export async function endAttempt(
   const why = messageOf(error);
   const dropped = (reason: string) => ports.log(logEvents.workDropped({ ...piece, why: reason }));
   const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...piece, code, message: why, last }));
-  const attemptsMax = await attemptsOf(ports, message);
-  const asked = kind === "sofar" || kind === "verify";
+  const spec = await ports.documents.spec(message).catch((): Partial<Spec> => ({}));
+  const attemptsMax = spec.attempts ?? limits.attemptsDefault;
   const final = failsEveryTime(error, kind);
   const failure = { code, message: why, attempts: attempt, attemptsMax };
-  switch (fateOf(error, { last: final || attempt >= attemptsMax, asked })) {
+  const askedFor = attemptAskedFor(message, error);
+  const last = askedFor === undefined && (final || attempt >= attemptsMax);
+  switch (fateOf(error, { last, asked: isAsked(kind) })) {
     case "drop":
       return dropped(why);
     case "malformed":
@@ -107,11 +111,11 @@ export async function endAttempt(
     }
     case "next-attempt": {
       failed(false);
-      // User code may fail by chance, so its next attempt begins at once; any other cause is given time to pass.
-      const laterS = error instanceof CalculationError ? 0 : limits.retryDelayS;
-      await persist(ports, () => enqueueNext(ports, message, laterS));
-      delivery.held.end(laterS * 1_000);
-      return noteTried(ports, message, failure);
+      const next = askedFor ?? attemptAfter(message, error, spec);
+      // The note comes first: what waits without one counts as lost. It holds for what no sign tells of any more.
+      await noteTried(ports, message, { ...failure, ...(next.laterS > 0 && { laterS: next.laterS }) });
+      await persist(ports, () => enqueueNext(ports, next));
+      return delivery.held.end();
     }
     case "end": {
       const lost = error instanceof StorageLostError;
@@ -143,16 +147,6 @@ function delayOf(error: unknown, { urgent }: Delivery, random: Random): number {
 const sameMessage = (message: WorkMessage, { queue, text, attempt }: Delivery) =>
   attempt === 1 ? { queue, text } : { queue, text: encodeMessage({ ...message, silent: true }) };
 
-async function enqueueNext(
-  { storage, names }: WorkerPorts,
-  message: WorkMessage,
-  visibleInS: number,
-): Promise<void> {
-  const next = encodeMessage({ ...message, tries: attemptOf(message) });
-  await storage.queues.send(names.urgent, next, { visibleInS });
-}
-
-async function attemptsOf({ documents }: WorkerPorts, message: WorkMessage): Promise<number> {
-  const spec = await documents.spec(message).catch(() => undefined);
-  return spec?.attempts ?? limits.attemptsDefault;
+async function enqueueNext({ storage, names }: WorkerPorts, { message, laterS }: NextAttempt): Promise<void> {
+  await storage.queues.send(names.urgent, encodeMessage(message), { visibleInS: laterS });
 }

@@ -4,7 +4,7 @@ import { type WorkMessage, workOf } from "../../model/message.ts";
 import type { Failure } from "../../model/run.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { specDiffers } from "../../model/storedSpec.ts";
-import { createOrReplace } from "../../storage/callSteps.ts";
+import { createOrReplace, persist } from "../../storage/callSteps.ts";
 import { refusal, writeAnswer } from "../answerSoFar.ts";
 import { writeVerified } from "../compute.ts";
 import { DroppedError, type WorkerPorts } from "../ports.ts";
@@ -48,16 +48,18 @@ async function recordFailure(
  * does not take the wait for the next one for a lost message. It is a hint: without it work is resent once in vain.
  */
 export async function noteTried(
-  { storage, names }: WorkerPorts,
+  ports: WorkerPorts,
   message: WorkMessage,
   failure: Omit<FailedAttempt, "cause">,
 ): Promise<void> {
   const work = workOf(message);
   if (work === undefined) return;
+  const { storage, names } = ports;
   const name = runBlobs(message.run, message.uid).tried(work, message.gen, message.send);
   const { body, write } = encodeFailure({ ...failure, ...chunksOf(message), cause: "error" });
   // If this fails, the next attempt writes its own note, or a record.
-  await createOrReplace(storage.blobs, [names.runs, name], body, write).catch(() => {});
+  const put = () => createOrReplace(storage.blobs, [names.runs, name], body, write);
+  await (failure.laterS === undefined ? put() : persist(ports, put)).catch(() => {});
 }
 
 const chunksOf = (message: WorkMessage) =>

@@ -69,10 +69,9 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
     const ms = performance.now() - startedMs;
     return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), value };
   } catch (error) {
-    const code = error instanceof LeasefoldError ? error.code : "calculation-threw";
+    const { code, details = {} } = error instanceof LeasefoldError ? error : { code: "calculation-threw" };
     return {
-      ok: false,
-      code,
+      ...{ ok: false, code, laterS: details["laterS"] },
       // User code may quote whole files; this goes into logs and records, several times over.
       message: messageOf(error).slice(0, limits.errorCharactersMax),
       stack: stackOf(error)?.slice(0, limits.errorCharactersMax),

@@ -139,5 +139,6 @@ const startPool = ({ entry, threads, memoryMb, files, printToError, onIdleCrash 
 function unwrapped(result: ThreadAnswer, code: string | undefined): Value {
   if (result.ok) return result;
   if (result.code === "other-code") throw new OtherCodeError(code ?? "", result.has);
-  throw new CalculationError(result.code, result.message, { details: { stack: result.stack } });
+  const { code: failed, message, stack, laterS } = result;
+  throw new CalculationError(failed, message, { details: { stack, laterS } });
 }

@@ -97,6 +97,8 @@ export type ThreadAnswer =
       readonly code: string;
       readonly message: string;
       readonly stack?: string | undefined;
+      /** With `retry-later`: in how many seconds. */
+      readonly laterS?: unknown;
     };
 
 /**

@@ -7,6 +7,7 @@ import { findManifest } from "../../../engine/client/result.ts";
 import { status } from "../../../engine/client/status.ts";
 import { submit } from "../../../engine/client/submit.ts";
 import { Coordinator } from "../../../engine/leader/tick.ts";
+import { CalculationError, laterCode } from "../../../engine/model/errors.ts";
 import { limits } from "../../../engine/model/limits.ts";
 import { namesOf, poisonOf } from "../../../engine/model/names.ts";
 import type { TreeLimits } from "../../../engine/model/packs.ts";
@@ -56,7 +57,7 @@ export async function twinRun(run: {
   try {
     const packSize = Math.max(1, Math.ceil(chunks / packsWanted));
     const gaps = threw === 0 ? {} : { tolerate: { chunks: threw }, attempts: 1 };
-    await submit(client, { calculation, id, packSize, ...gaps });
+    await submit(client, { calculation, id, packSize, retryAfterS: [0], ...gaps });
     return await untilEnded(client, run.signal);
   } finally {
     await app.stop();
@@ -97,7 +98,14 @@ function firstChunks(code: UserCode, chunks: number): UserCode {
       count = planned.chunks;
       return { ...planned, chunks: Math.min(chunks, planned.chunks) };
     },
-    compute: (work, task) => code.compute({ ...work, count }, task),
+    // Nothing waits for what a chunk asks for.
+    compute({ gaps, ...work }, task) {
+      const allowed = gaps && { ...gaps, asksOver: true };
+      return code.compute({ ...work, count, gaps: allowed }, task).catch((error: unknown) => {
+        const asks = error instanceof CalculationError && error.code === laterCode;
+        throw asks ? new CalculationError("calculation-threw", error.message) : error;
+      });
+    },
     finish: (work, task) => code.finish({ ...work, count }, task),
   };
 }

@@ -13,6 +13,7 @@ import {
   calculationCommand,
   durationOption,
   optionNames,
+  pausesOption,
   repeated,
   tagsOf,
   toleranceOption,
@@ -26,6 +27,7 @@ import { uploadSource } from "./upload.ts";
 export interface LimitOptions
   extends Pick<RunRequest, "packSize" | "workers" | "cap" | "tolerate" | "attempts"> {
   readonly packLimit?: number;
+  readonly retryAfter?: number[];
   readonly deadline?: number;
   readonly keep?: boolean;
 }
@@ -62,6 +64,11 @@ export const limitOptions = (command: Command): Command =>
       packLimit,
     )
     .option("--attempts <n>", "how often to try a chunk that throws", wholeOption)
+    .option(
+      "--retry-after <times>",
+      "pauses between these attempts, such as 5s,30s,2m; the last one holds for all further ones",
+      pausesOption,
+    )
     .option("--deadline <time>", "fail the run if it takes longer, such as 90s, 5m, 2h or 1d", deadlineAfter)
     .option("--keep", "with --deadline: finish with what is done then; a run that has no plan yet fails");
 
@@ -73,12 +80,13 @@ export function limitsOf({
   tolerate,
   attempts,
   packLimit: packLimitMs,
+  retryAfter: retryAfterS,
   ...options
 }: LimitOptions) {
   const { keep = false } = options;
   if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
   const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
-  return { packSize, workers, cap, tolerate, attempts, packLimitMs, deadline };
+  return { packSize, workers, cap, tolerate, attempts, retryAfterS, packLimitMs, deadline };
 }
 
 /** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { describeParams } from "../../../engine/calculation/params.ts";
 import { userFrames } from "../../../engine/calculation/placeOf.ts";
-import { CalculationError } from "../../../engine/model/errors.ts";
+import { CalculationError, failRunCode, laterCode } from "../../../engine/model/errors.ts";
 import { registryFor } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { filesHere } from "../connect.ts";
@@ -77,11 +77,20 @@ export function addTry(program: Command, session: Session): void {
       } catch (error) {
         if (error instanceof CalculationError && error.cause instanceof Error)
           for (const frame of userFrames(error.cause)) await session.note(frame.trim());
+        const asked = error instanceof CalculationError ? askedText(error) : undefined;
+        if (asked !== undefined) await session.note(asked);
         throw error;
       } finally {
         process.stdout.write = print;
       }
     });
+}
+
+/** What a run would do with it. */
+function askedText({ code, details }: CalculationError): string | undefined {
+  if (code === failRunCode) return "it ends its run (failRun), whatever the run tolerates";
+  if (code !== laterCode) return undefined;
+  return `it asks to be tried again in ${details["laterS"]} s (retryLater), which is none of a run's attempts`;
 }
 
 /** Opens the inspector of this process, and waits until a debugger is there. */

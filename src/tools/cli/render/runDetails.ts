@@ -28,6 +28,7 @@ import {
   stopText,
   styleOfWord,
   timeText,
+  waitsText,
   wrap,
 } from "./text.ts";
 
@@ -141,7 +142,9 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   if (command !== undefined) add("command", `no. ${command.number}${byText(command.by)}: ${command.answer}`);
   add("calls", callsOf(view));
   if (totalCalls(view.calls) > 0) add("cost", costText(view));
-  if (view.trying !== undefined) add("trying", tryingText(view.trying));
+  if (view.waits !== undefined) add("waiting", waitsText(view.waits));
+  if (view.trying !== undefined && view.trying.message !== view.waits?.message)
+    add("trying", tryingText(view.trying));
   if (error !== undefined) add("error", `${error.message} (${error.code})`);
   if (result !== undefined) {
     const { contentType, sha256, mixed, code, complete, missing, notes = [] } = result;

@@ -1,6 +1,13 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../../engine/client/runView.ts";
-import { percent, progressToStop, reusedText, sentence, stopText } from "../../../engine/model/figures.ts";
+import {
+  percent,
+  progressToStop,
+  reusedText,
+  sentence,
+  stopText,
+  waitsText,
+} from "../../../engine/model/figures.ts";
 import { Bar, Notice } from "../parts/parts.tsx";
 import { tryingText } from "./failures/failureGroups.ts";
 import type { Figure } from "./liveFigures.ts";
@@ -41,7 +48,7 @@ export const Figures = (of: { readonly figures: readonly Figure[]; readonly larg
 
 /** What keeps the run from going on, or what ended it, and the cure. */
 export function Words({ view }: { readonly view: RunView }): JSX.Element {
-  const { error, otherCode, reused, stop, trying } = view;
+  const { error, otherCode, reused, stop, trying, waits } = view;
   return (
     <>
       {error === undefined ? null : (
@@ -62,7 +69,12 @@ export function Words({ view }: { readonly view: RunView }): JSX.Element {
       {reused === undefined ? null : <p class="dim">{sentence(reusedText(reused, view.run))}</p>}
       {stop === undefined ? null : <p class="dim">{sentence(stopText(stop))}</p>}
       {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
-      {trying === undefined ? null : (
+      {waits === undefined ? null : (
+        <Notice tone="warn" title="Waits to be tried again">
+          {waitsText(waits)}
+        </Notice>
+      )}
+      {trying === undefined || trying.message === waits?.message ? null : (
         <Notice tone="warn" title="An attempt failed and is tried again">
           {tryingText(trying)}
         </Notice>

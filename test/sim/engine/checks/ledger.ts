@@ -197,6 +197,9 @@ export class Ledger {
   #state(run: RunRecord, state: State): void {
     const { highest } = run;
     run.state = state;
+    // Its deadline is over, or all that is left waits beyond it.
+    const late = state.keep === true && run.spec?.deadline?.keep === true;
+    if (late && !run.kept.has(state.generation)) run.kept.set(state.generation, new Map(run.parts));
     highest.generation = Math.max(highest.generation, state.generation);
     highest.turn = Math.max(highest.turn, state.turn);
     highest.terms = Math.max(highest.terms, state.terms.length);

@@ -1,3 +1,4 @@
+import { failRunCode, laterCode } from "../../../../src/engine/model/errors.ts";
 import { limits } from "../../../../src/engine/model/limits.ts";
 import { workOf } from "../../../../src/engine/model/message.ts";
 import type { Failure } from "../../../../src/engine/model/run.ts";
@@ -60,7 +61,7 @@ export const failsForAReason =
   };
 
 const userCodes: ReadonlySet<string> = new Set([
-  ...[brokenCode, hopelessCode, "time-limit", "process-ended", "thread-exited"],
+  ...[brokenCode, hopelessCode, laterCode, failRunCode, "time-limit", "process-ended", "thread-exited"],
 ]);
 
 function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): boolean {

@@ -5,6 +5,7 @@ import { type SimulationCode, simulationCode } from "../../election/simulationCo
 import type { EngineCase } from "../engineCase.ts";
 import { isPlayedByDefault } from "../seeds.ts";
 import type { EngineCaseDone } from "../simulationWorker.ts";
+import { backOffRules } from "./backOffRules.ts";
 import { changedCodeRules } from "./changedCodeRules.ts";
 import { gapRules } from "./gapRules.ts";
 import { inFlightRules } from "./inFlightRules.ts";
@@ -33,6 +34,7 @@ const mutants = [
   ...gapRules,
   ...stopRules,
   ...scheduleRules,
+  ...backOffRules,
 ];
 let code: SimulationCode;
 const used = new Map<string, EngineCase>();

@@ -116,8 +116,8 @@ export const rules14to25: readonly Mutant[] = [
     cases: ["a paused run rests, and a resume wakes it"],
     edits: edit(
       "leader/decide/command.ts",
-      'if (marker.want !== "paused" ||',
-      'if (nowMs > 0 || marker.want !== "paused" ||',
+      'if (want !== "paused" ||',
+      'if (nowMs > 0 || want !== "paused" ||',
     ),
   },
   {

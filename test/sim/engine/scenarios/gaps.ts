@@ -126,7 +126,7 @@ export const gaps: Readonly<Record<string, Scenario>> = {
     play({ seed: 46, chunkMs: (chunk) => (chunk === 63 ? 60_000 : 50) }, async (script) => {
       script.start({ breakAfterMs: 4_000 });
       script.broken.chunks.add(19);
-      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 } });
+      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 }, retryAfterS: [0] });
       await script.until("the pack has gaps", () => hasGaps(script));
       script.broken.chunks.clear();
       await deliverAgain(script, messageOf(script, 2));
@@ -140,7 +140,7 @@ export const gaps: Readonly<Record<string, Scenario>> = {
       const { run, broken } = script;
       script.start({ breakAfterMs: 4_000 });
       broken.chunks.add(19);
-      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 } });
+      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 }, retryAfterS: [0] });
       await script.until("the shard is sealed", () => run()?.state?.sealed["1"]?.lacking === 1);
       broken.chunks.clear();
       await deliverAgain(script, messageOf(script, 2));
@@ -183,7 +183,7 @@ export const gaps: Readonly<Record<string, Scenario>> = {
     play({ seed: 49, chunkMs: (chunk) => (chunk === 63 ? 30_000 : 50) }, async (script) => {
       const first = script.start({ breakAfterMs: 4_000 });
       script.broken.chunks.add(19);
-      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 } });
+      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 }, retryAfterS: [0] });
       await script.until("the pack has gaps", () => hasGaps(script));
       await script.tell("pause");
       await script.world.advance(20_000);
@@ -197,9 +197,9 @@ export const gaps: Readonly<Record<string, Scenario>> = {
 
   "a run that is ended early keeps what its packs with gaps have": () =>
     play({ seed: 50, chunkMs: (chunk) => (chunk >= 40 ? 60_000 : 50) }, async (script) => {
-      script.start({ breakAfterMs: 4_000 });
+      script.start({ breakAfterMs: 4_000, threads: 4 });
       script.broken.chunks.add(19);
-      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 } });
+      await script.submit({ id: "r", chunks: 64, packSize: 8, tolerate: { chunks: 1 }, retryAfterS: [0] });
       await script.until("the pack has gaps", () => hasGaps(script));
       await script.tell({ kind: "cancel", keep: true });
       await script.untilEnded(1);

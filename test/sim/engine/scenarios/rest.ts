@@ -10,7 +10,7 @@ import type { Scenario } from "./scenarios.ts";
 /** Rest: what has nothing to do costs nothing. And progress under leaders that do not live long. */
 
 /** Calls of everyone that reach storage while so much time passes, but for the host's polls of its queues. */
-async function callsDuring(script: Script, ms: number): Promise<number> {
+export async function callsDuring(script: Script, ms: number): Promise<number> {
   let calls = 0;
   const { hold } = script;
   script.hold = (call) => {
@@ -25,7 +25,7 @@ async function callsDuring(script: Script, ms: number): Promise<number> {
 const minutes = 60_000;
 
 /** Two instances that tick each minute, and their calls in half an hour without any run. */
-async function idleCalls(script: Script): Promise<number> {
+export async function idleCalls(script: Script): Promise<number> {
   const role = { breakAfterMs: 4_000, tickEveryMs: minutes };
   script.start(role);
   script.start(role);
@@ -34,7 +34,7 @@ async function idleCalls(script: Script): Promise<number> {
 }
 
 /** Half an hour costs what an idle one costs, and nobody leads. */
-async function mustCostNothing(script: Script, idle: number, what: string): Promise<void> {
+export async function mustCostNothing(script: Script, idle: number, what: string): Promise<void> {
   const calls = await callsDuring(script, 30 * minutes);
   if (calls > idle + 30)
     script.judge.report(

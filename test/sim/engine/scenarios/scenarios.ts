@@ -1,4 +1,5 @@
 import type { SimulationResult } from "../stage.ts";
+import { backOff } from "./backOff.ts";
 import { byHand } from "./byHand.ts";
 import { calm } from "./calm.ts";
 import { changedCode } from "./changedCode.ts";
@@ -49,5 +50,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...doomedChunkScenarios,
   ...stops,
   ...schedules,
+  ...backOff,
   ...byHand,
 };
