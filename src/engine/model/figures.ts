@@ -42,24 +42,6 @@ export function typedMs(text: string): number | undefined {
 /** `2026-11-22 12:00:00 UTC`. */
 export const timeText = (iso: string): string => `${iso.slice(0, 19).replace("T", " ")} UTC`;
 
-/** `3 packs wait, the first until 2026-11-22 02:31:05 UTC, to be tried again: no file yet`. */
-export function waitsText(waits: {
-  readonly works: number;
-  readonly work: string;
-  readonly until: string;
-  readonly message: string;
-}): string {
-  const { works, work, until, message } = waits;
-  const [, pack] = /^\d+\/(\d+)$/.exec(work) ?? [];
-  const one = pack === undefined ? work : `pack ${Number(pack)}`;
-  const all = pack === undefined ? `${works} tasks` : countOf(works, "pack");
-  const who =
-    works === 1
-      ? `${one} waits until ${timeText(until)}`
-      : `${all} wait, the first until ${timeText(until)},`;
-  return `${who} to be tried again: ${message}`;
-}
-
 /** `812 ms`, and from a second on as `duration`. */
 export const milliseconds = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : duration(ms / 1_000);

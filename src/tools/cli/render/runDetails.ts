@@ -6,6 +6,7 @@ import { billingClasses, type CallCounts, totalCalls } from "../../../engine/mod
 import { costText, tagsText } from "../../../engine/model/figures.ts";
 import { refusedText, shownIdentity } from "../../../engine/model/identity.ts";
 import { rangesText, rangeText, sizeOf } from "../../../engine/model/packs.ts";
+import { waitsText } from "../../../engine/model/waitsText.ts";
 import { bar, shareOf } from "./progress.ts";
 import {
   bytes,
@@ -28,7 +29,6 @@ import {
   stopText,
   styleOfWord,
   timeText,
-  waitsText,
   wrap,
 } from "./text.ts";
 

@@ -1,13 +1,7 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../../engine/client/runView.ts";
-import {
-  percent,
-  progressToStop,
-  reusedText,
-  sentence,
-  stopText,
-  waitsText,
-} from "../../../engine/model/figures.ts";
+import { percent, progressToStop, reusedText, sentence, stopText } from "../../../engine/model/figures.ts";
+import { waitsText } from "../../../engine/model/waitsText.ts";
 import { Bar, Notice } from "../parts/parts.tsx";
 import { tryingText } from "./failures/failureGroups.ts";
 import type { Figure } from "./liveFigures.ts";
