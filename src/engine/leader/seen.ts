@@ -83,7 +83,7 @@ export interface SeenFailure extends ToldFailure {
   readonly send: number;
 }
 
-export interface SeenTried extends SeenFailure {
+interface SeenTried extends SeenFailure {
   /** When it was noted, storage's time. */
   readonly atMs: number;
 }

@@ -6,7 +6,7 @@ import type { Stage } from "./stage.ts";
 /** Worlds in which work waits for its next attempt: by the pauses of its run, and because its code asks for it. */
 
 const pauseMaxS = 90;
-export const askMaxS = 400;
+const askMaxS = 400;
 
 /** A few attempts with pauses of any length, and at times an end. */
 export function waitingOf(request: SubmitRequest, { number }: Random): SubmitRequest {

@@ -10,7 +10,7 @@ import type { Scenario } from "./scenarios.ts";
 /** Rest: what has nothing to do costs nothing. And progress under leaders that do not live long. */
 
 /** Calls of everyone that reach storage while so much time passes, but for the host's polls of its queues. */
-export async function callsDuring(script: Script, ms: number): Promise<number> {
+async function callsDuring(script: Script, ms: number): Promise<number> {
   let calls = 0;
   const { hold } = script;
   script.hold = (call) => {
