@@ -60,8 +60,10 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
         all(list, /"([^"]+)"/g).map((name) => `ui/${name}`),
       ),
       ...all(build, /chunkNames: "([^"]+)"/g).map((name) => `${name}.cjs`),
-      // What calculations of a user's own import.
-      "leasefold.mjs",
+      // What calculations of a user's own import, in TypeScript and in Python.
+      ...["leasefold.mjs", "python/leasefold.py"],
+      // The page gives it to programs.
+      "ui/openapi.json",
     ],
     own: {
       source: all(text("scripts/ownCalculations.mjs"), /folder = join\(root, "([^"]+)"\)/g)[0] ?? "",
