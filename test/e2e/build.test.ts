@@ -11,7 +11,7 @@ let clone: string;
 beforeAll(async () => {
   clone = await mkdtemp(join(tmpdir(), "leasefold-build-"));
   const configs = (await readdir(root)).filter((name) => /^(tsconfig.*|package|host)\.json$/.test(name));
-  for (const name of ["src", "scripts", ...configs])
+  for (const name of ["src", "scripts", "python", "docs/openapi.json", ...configs])
     await cp(join(root, name), join(clone, name), { recursive: true });
   await symlink(join(root, "node_modules"), join(clone, "node_modules"), "junction");
   await mkdir(join(clone, "calculations"));

@@ -49,6 +49,16 @@ test("the image has the Node that the package is tested on, and no root", () => 
   expect(argumentsOf("USER")).toEqual(["node"]);
 });
 
+test("what the image is built from is not left out", async () => {
+  const ignored = (await readFile(join(root, ".dockerignore"), "utf8"))
+    .split("\n")
+    .filter((one) => one !== "");
+  // `build.test.ts` builds from these, the lockfile and one's own calculations aside.
+  const needed = ["src", "scripts", "python", "docs/openapi.json", "bin", "calculations", "host.json"];
+  for (const path of [...needed, "package.json", "package-lock.json", "tsconfig.json", "tsconfig.types.json"])
+    expect(ignored.filter((one) => `${path}/`.startsWith(`${one}/`))).toEqual([]);
+});
+
 test("with the files of the image alone, written by nobody, a worker computes, tells its health and drains", {
   timeout: 120_000,
 }, async () => {

@@ -78,7 +78,7 @@ test("a pause stops sending, a resume goes on, and the result is exact", async (
 test("a retry computes exactly the packs that have no partial, and touches no other", async () => {
   const chunks = 12;
   const params = { chunks, broken: "3,8", mendedBy: join(folder, "mended") };
-  const request = { calculation: "chain", params, packSize: 1, tolerate: { chunks: 2 } };
+  const request = { calculation: "chain", params, packSize: 1, tolerate: { chunks: 2 }, retryAfterS: [0] };
   const { run, uid } = await submit(app.client, request);
   const first = await app.until(run, (view) => !view.active);
   expect(first).toMatchObject({ word: "complete-with-gaps", chunks: { done: 10, failed: 2 } });

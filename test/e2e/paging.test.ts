@@ -89,7 +89,8 @@ test("in pages of five, failures, retry, deep folds, the clean-up and a delete a
   const chunks = 130;
   const broken = Array.from({ length: 13 }, (_, place) => place * 10);
   const params = { chunks, broken: broken.join(","), mendedBy: join(folder, "mended") };
-  const request = { calculation: "chain", params, packSize: 1, tolerate: { chunks: broken.length } };
+  const tolerate = { chunks: broken.length };
+  const request = { calculation: "chain", params, packSize: 1, tolerate, retryAfterS: [0] };
   const { run, uid } = await submit(client, request);
   await untilEnded(run, 1);
   expect(await status(client, run)).toMatchObject({
