@@ -1,17 +1,26 @@
-import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import { startEmbeddedHost } from "../../src/tools/local/host/embeddedHost.ts";
 import { manualClock, plainRandom } from "./manualClock.ts";
 
-/** In a file of its own: a process loads an app once. */
+/** A copy, since a process loads an app once, and other tests load it too. */
+const apps = join(import.meta.dirname, "../fixtures/apps");
+let appDir = "";
+beforeAll(async () => {
+  appDir = await mkdtemp(join(apps, ".copy-"));
+  await cp(join(apps, "trio"), appDir, { recursive: true });
+});
+afterAll(() => rm(appDir, { recursive: true }));
+
 test("functions that a setting disables do not run, as on Azure", async () => {
   const [clock, random] = [manualClock(), plainRandom()];
   const storage = memoryStorage({ clock, random });
   await storage.queues.ensureQueue("jobs");
   const started: string[] = [];
   const host = await startEmbeddedHost({
-    appDir: fileURLToPath(new URL("../fixtures/apps/trio", import.meta.url)),
+    appDir,
     functionKey: "secret",
     env: { QUEUE: "jobs", TICK_SCHEDULE: "*/5 * * * * *", "AzureWebJobs.tick.Disabled": "true" },
     ...{ clock, random, storage },
