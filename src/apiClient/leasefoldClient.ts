@@ -1,3 +1,4 @@
+import type { Costs, CostsQuery } from "../engine/client/costs.ts";
 import type { DescribedCalculation } from "../engine/client/describeCalculations.ts";
 import type { RunEstimate } from "../engine/client/estimate/estimateRun.ts";
 import type { PlanRequest } from "../engine/client/estimate/planInThread.ts";
@@ -9,6 +10,7 @@ import type { RunsPage } from "../engine/client/runs.ts";
 import type { Submitted } from "../engine/client/submit.ts";
 import { asker, persist } from "./request.ts";
 import { query, type Run, runOf } from "./run.ts";
+import { schedulesOf } from "./schedules.ts";
 
 /**
  * What `import … from "leasefold/client"` gives: the HTTP API for programs, in Node from 20 on and in browsers, without a
@@ -80,6 +82,9 @@ export function connect({ url, fetch: send = fetch, ...proofs }: ConnectOptions)
       post<RunEstimate>("plan", request, signal),
     calculations: async () =>
       (await get<{ readonly calculations: readonly DescribedCalculation[] }>("calculations")).calculations,
+    /** What runs cost, of all and by the values of a tag: `{ by: "team", since: "30d" }`. */
+    costs: (options: CostsQuery = {}) => get<Costs>(`costs${query(options)}`),
+    schedules: schedulesOf(ask),
     leader: () => get<LeaderView>("leader"),
     workers: () => get<Workers>("workers"),
     queues: async () => (await get<{ readonly queues: readonly QueueView[] }>("queues")).queues,

@@ -26,6 +26,7 @@ export const addedScheduleSchema = z.object({
 export type AddedSchedule = z.infer<typeof addedScheduleSchema>;
 
 export const pausedScheduleSchema = z.object({ name: z.string(), paused: z.boolean(), changed: z.boolean() });
+export type PausedSchedule = z.infer<typeof pausedScheduleSchema>;
 
 /**
  * Makes a schedule, which is due from now on. The same again changes nothing. Throws `InputError`: `invalid` for bad input,

@@ -21,7 +21,7 @@ export const pendedSchema = z.object({
     .boolean()
     .describe("False if the wake queue could not be reached: a leader comes with the next tick."),
 });
-type Pended = z.infer<typeof pendedSchema>;
+export type Pended = z.infer<typeof pendedSchema>;
 
 /**
  * One run now, with the present time in its templates; a paused schedule has it too. Throws `InputError` `unknown-schedule` and
