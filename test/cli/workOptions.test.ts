@@ -55,6 +55,11 @@ test("storage must be named, and must answer", async () => {
   });
 });
 
+test("the setting says what is computed where no option does", async () => {
+  const ended = await run("work", { env: { ...env, LEASEFOLD_ONLY: "nothing" } });
+  expect(ended).toMatchObject({ exitCode: 2, err: expect.stringContaining('no calculation "nothing"') });
+});
+
 test("a health port that is in use is named", async () => {
   const server = createServer();
   await new Promise<void>((ready) => server.listen(0, ready));

@@ -5,7 +5,7 @@ import { planWithin } from "../../engine/client/estimate/planInThread.ts";
 import { planWorkers } from "../../engine/client/estimate/planWorkers.ts";
 import { submit } from "../../engine/client/submit.ts";
 import { Coordinator } from "../../engine/leader/tick.ts";
-import { messageOf } from "../../engine/model/errors.ts";
+import { ConfigError, messageOf } from "../../engine/model/errors.ts";
 import { limits } from "../../engine/model/limits.ts";
 import { logEvents } from "../../engine/model/log.ts";
 import { containersOf, namesOf, queuesOf } from "../../engine/model/names.ts";
@@ -43,7 +43,9 @@ export async function makeApp(config: StartupConfig): Promise<App> {
     .filter(({ name }) => !builtIn.has(name))
     .map(({ name }) => calculations.versionOf(name));
   const { LEASEFOLD_ONLY: only } = settings;
-  for (const name of only ?? []) calculations.get(name);
+  const unknown = only?.find((name) => calculations.list().every((one) => one.name !== name));
+  if (unknown !== undefined)
+    throw new ConfigError("bad-setting", `LEASEFOLD_ONLY: this app has no calculation ${unknown}`);
   const about = {
     ...(appName === undefined ? {} : { app: appName }),
     version,

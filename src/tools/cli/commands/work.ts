@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Command } from "commander";
 import { countOf } from "../../../engine/model/figures.ts";
+import { readSettings } from "../../../engine/model/settings.ts";
 import { type FleetMember, startFleetMember } from "../../local/fleetMember.ts";
 import { calculationFiles, fileAsked } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
@@ -55,7 +56,7 @@ async function work(session: Session, options: Options): Promise<void> {
   checkRange("threads", threads, 1, threadsMax);
   checkRange("health", health, 1, 65_535);
   const namespace = checkNamespace(namespaceOf(options, cli.env));
-  const { files, only } = await whatToCompute(session, options.calculation ?? []);
+  const { files, only } = await whatToCompute(session, options.calculation);
   const { connection, shown, settings } = await findStorage(options, cli);
   // Fails early, in words, where the storage cannot be reached or the sign-in is not accepted.
   await session.client();
@@ -91,10 +92,10 @@ async function work(session: Session, options: Options): Promise<void> {
 }
 
 /** The user's files, absolute, and the names that are computed; undefined for all. */
-async function whatToCompute(session: Session, asked: readonly string[]) {
-  const { cli } = session;
-  const given = asked.flatMap((one) => fileAsked(cli.folder, one) ?? []);
-  const files = [...new Set([...calculationFiles(cli), ...given])];
+async function whatToCompute({ cli }: Session, given?: readonly string[]) {
+  const asked = given ?? readSettings(cli.env).LEASEFOLD_ONLY ?? [];
+  const own = asked.flatMap((one) => fileAsked(cli.folder, one) ?? []);
+  const files = [...new Set([...calculationFiles(cli), ...own])];
   const bad = files.find((file) => file.includes(","));
   if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);
   const known = await loadFiles(files, cli);
