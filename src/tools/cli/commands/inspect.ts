@@ -5,13 +5,10 @@ import { durations } from "../../../engine/client/inspection/durations.ts";
 import { packMap } from "../../../engine/client/inspection/packMap.ts";
 import { timeline } from "../../../engine/client/inspection/timeline.ts";
 import { workers } from "../../../engine/client/inspection/workers.ts";
-import type { RunsQuery } from "../../../engine/client/runFilter.ts";
-import { type ListedRun, listPhases, runs } from "../../../engine/client/runs.ts";
 import { status } from "../../../engine/client/status.ts";
-import { shownIdentity } from "../../../engine/model/identity.ts";
 import { type Range, rangeText } from "../../../engine/model/packs.ts";
 import type { Session } from "../cli.ts";
-import { checkRange, repeated, wholeOption } from "../options.ts";
+import { checkRange, wholeOption } from "../options.ts";
 import {
   commandColumns,
   commandRows,
@@ -22,70 +19,9 @@ import {
 } from "../render/inspection.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, type Row, right, table } from "../render/table.ts";
-import {
-  clip,
-  count,
-  countOf,
-  duration,
-  ofAllText,
-  oneLine,
-  percent,
-  progressToStop,
-  stateText,
-  styleOfWord,
-  wrap,
-} from "../render/text.ts";
+import { clip, count, countOf, oneLine, wrap } from "../render/text.ts";
 import { exitCodeOfRun, watchRun } from "../watchRun.ts";
-
-/** `leasefold runs`: active runs, then those that have ended, a page at a time. */
-export function addRuns(program: Command, session: Session): void {
-  program
-    .command("runs")
-    .description("list the runs, active ones first, then the newest")
-    .option("--limit <n>", "number of ended runs to show, at most (default: 50)", wholeOption)
-    .option("--cursor <text>", "continue after an earlier page; its --json output has the cursor")
-    .addOption(new Option("--phase <phase>", "only runs in this phase").choices(listPhases))
-    .option("--calculation <name>", "only runs of this calculation")
-    .option("--tag <key=value>", "only runs with this tag; repeatable", repeated)
-    .option("--since <time>", "only runs submitted since: 2026-11-23, or so long ago, such as 30d")
-    .option("--prefix <text>", "only runs whose id begins so")
-    .addOption(new Option("--output <format>", "wide: show the identity of the code too").choices(["wide"]))
-    .action(async ({ output, ...query }: RunsQuery & { readonly output?: "wide" }) => {
-      const page = await runs(await session.client(), query);
-      const { runs: all } = page;
-      await session.noteInstancesDown();
-      if (session.json()) return await session.printJson(page);
-      const more = page.cursor !== undefined;
-      if (all.length === 0 && !more) return await session.print("no runs");
-      const code = output === "wide" ? ["CODE"] : [];
-      await session.printTable(
-        ["RUN", "STATE", right("DONE"), right("PACKS"), right("ELAPSED"), ...code, clipped("CALCULATION")],
-        all.map((run) => rowOfRun(run, output === "wide")),
-      );
-      if (more)
-        await session.note("there are more; --limit shows up to 1000, --cursor the next page (see --json)");
-    });
-}
-
-function rowOfRun(run: ListedRun, wide: boolean): Row {
-  const style = styleOfWord(run.word);
-  if (!("phase" in run)) {
-    const state = { text: stateText(run), style };
-    return [run.run, state, "", "", "", ...(wide ? [""] : []), oneLine(run.error.message)];
-  }
-  const { packs } = run;
-  const upTo = "stop" in run ? run.stop?.next?.packs : undefined;
-  const told = progressToStop(run);
-  return [
-    run.run,
-    { text: stateText(run), style },
-    told === undefined ? "" : percent(told.ended, told.total),
-    packs === undefined ? "" : `${count(upTo?.total ?? packs.total)}${ofAllText(run)}`,
-    duration(run.elapsedS),
-    ...(wide ? [run.code === undefined ? "" : shownIdentity(run.code)] : []),
-    `${run.calculation} ${oneLine(JSON.stringify(run.params) ?? "…")}`,
-  ];
-}
+import { watchRuns } from "./runs.ts";
 
 /** One of these, for details that cost more calls than the state. */
 interface Details {
@@ -94,13 +30,15 @@ interface Details {
   readonly timeline?: boolean;
 }
 
-/** `leasefold watch RUN`: the live screen of a run until it has ended. */
+/** `leasefold watch [RUN]`: the live screen of a run until it has ended, or the list of those that are active. */
 export function addWatch(program: Command, session: Session): void {
   program
     .command("watch")
     .description("show a run live until its end: progress, leader, what each worker computes")
-    .argument("<run>", "id of the run")
-    .action((run: string) => showStatus(session, run, { watch: true }));
+    .argument("[run]", "id of the run; without it all active runs are listed, until none is left")
+    .action((run?: string) =>
+      run === undefined ? watchRuns(session) : showStatus(session, run, { watch: true }),
+    );
 }
 
 /** `leasefold status RUN`: the state of a run; with --watch until it has ended. */
