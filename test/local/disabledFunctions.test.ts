@@ -1,35 +1,22 @@
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
-import { startEmbeddedHost } from "../../src/tools/local/host/embeddedHost.ts";
-import { manualClock, plainRandom } from "./manualClock.ts";
+import { expect, test } from "vitest";
+import { isDisabled } from "../../src/tools/local/host/functionListeners.ts";
+import { memberEnv } from "../../src/tools/local/instanceEnv.ts";
 
-/** A copy, since a process loads an app once, and other tests load it too. */
-const apps = join(import.meta.dirname, "../fixtures/apps");
-let appDir = "";
-beforeAll(async () => {
-  appDir = await mkdtemp(join(apps, ".copy-"));
-  await cp(join(apps, "trio"), appDir, { recursive: true });
+test("a function is disabled by the setting that has its name, as on Azure", () => {
+  const disabled = (env: Record<string, string>) => ["tick", "work"].filter((name) => isDisabled(name, env));
+  expect(disabled({})).toEqual([]);
+  expect(disabled({ "AzureWebJobs.tick.Disabled": "true" })).toEqual(["tick"]);
+  expect(disabled({ "AzureWebJobs.tick.Disabled": "1", "AzureWebJobs.work.Disabled": "false" })).toEqual([
+    "tick",
+  ]);
 });
-afterAll(() => rm(appDir, { recursive: true }));
 
-test("functions that a setting disables do not run, as on Azure", async () => {
-  const [clock, random] = [manualClock(), plainRandom()];
-  const storage = memoryStorage({ clock, random });
-  await storage.queues.ensureQueue("jobs");
-  const started: string[] = [];
-  const host = await startEmbeddedHost({
-    appDir,
-    functionKey: "secret",
-    env: { QUEUE: "jobs", TICK_SCHEDULE: "*/5 * * * * *", "AzureWebJobs.tick.Disabled": "true" },
-    ...{ clock, random, storage },
-    report: (message) => message.kind === "started" && started.push(message.function),
-  });
-  await storage.queues.send("jobs", '{"do":"ok"}');
-  await clock.advance(10_000);
-  const stopped = host.stop(0);
-  await clock.advance(0);
-  await stopped;
-  expect(started).toEqual(["work"]);
+test("a member that does not lead has neither ticks nor wakes, and one that leads has both", () => {
+  const functions = ["coordinator", "wake", "worker", "workerUrgent", "workerPoison"];
+  const has = (lead: boolean) => {
+    const env = memberEnv({ threads: 1, lead, calculations: [], namespace: "n" });
+    return functions.filter((name) => !isDisabled(name, env));
+  };
+  expect(has(false)).toEqual(["worker", "workerUrgent", "workerPoison"]);
+  expect(has(true)).toEqual(functions);
 });

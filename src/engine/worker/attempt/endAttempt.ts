@@ -102,8 +102,9 @@ export async function endAttempt(
     case "malformed":
       return persist(ports, () => recordDropped(ports, delivery, error));
     case "enqueue-again": {
-      // Each message of the run says the same, and one line of the log is enough.
-      if (!(error instanceof OtherCodeError) || (await ports.noteOtherCode(message, error))) failed(false);
+      // Each message of the run says the same, and one line of the log is enough; none where it is meant so.
+      const isNew = !(error instanceof OtherCodeError) || (await ports.noteOtherCode(message, error));
+      if (isNew && !(error instanceof OtherCodeError && error.leftToOthers)) failed(false);
       const copy = sameMessage(message, delivery);
       const laterS = delayOf(error, delivery, ports.random);
       await persist(ports, () => enqueueAgain(ports, copy, laterS));

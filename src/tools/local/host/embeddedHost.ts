@@ -8,8 +8,8 @@ import { ConfigError, messageOf } from "../../../engine/model/errors.ts";
 import { type HostSettings, readHostSettings } from "../../../engine/model/hostSettings.ts";
 import type { Clock, Random, Storage } from "../../../engine/storage/ports.ts";
 import type { Report } from "../instanceMessages.ts";
-import { installCoreModule, makeCoreModule, type RegisteredFunction } from "./coreModule.ts";
-import { listenerOf, type Surroundings, startHttpFunctions } from "./functionListeners.ts";
+import { installCoreModule, makeCoreModule } from "./coreModule.ts";
+import { isDisabled, listenerOf, type Surroundings, startHttpFunctions } from "./functionListeners.ts";
 import { makeHostLog } from "./hostLog.ts";
 import type { HttpListener, HttpPort } from "./httpServer.ts";
 import { makeInvoker } from "./invoker.ts";
@@ -53,7 +53,9 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
   const invoker = makeInvoker({ ...options, ...app });
   const around: Surroundings = { env, settings, clock, random, invoker, storage, log, functionKey };
 
-  const functions = [...app.registrations.functions.values()].filter((one) => !isDisabled(one, env));
+  const functions = [...app.registrations.functions.values()].filter(
+    ({ metadata }) => !isDisabled(metadata.name, env),
+  );
   const starters = functions.map((one) => listenerOf(one, around));
   const http = await startHttpFunctions(functions, options.httpPort, around);
   const listeners = [http, ...starters.map((start) => start?.())].filter((one) => one !== undefined);
@@ -76,10 +78,6 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
     },
   };
 }
-
-/** As on Azure, by an application setting. */
-const isDisabled = ({ metadata }: RegisteredFunction, env: EmbeddedHostOptions["env"]): boolean =>
-  /^(true|1)$/i.test(env[`AzureWebJobs.${metadata.name}.Disabled`] ?? "");
 
 async function readHostJson(appDir: string): Promise<string> {
   try {

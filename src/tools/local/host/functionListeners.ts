@@ -31,6 +31,10 @@ export interface Surroundings {
   readonly timers?: (functionName: string) => TimerStore;
 }
 
+/** Whether an application setting disables a function, as on Azure. */
+export const isDisabled = (name: string, env: Surroundings["env"]): boolean =>
+  /^(true|1)$/i.test(env[`AzureWebJobs.${name}.Disabled`] ?? "");
+
 /**
  * A function that starts the listener of a timer or queue function; undefined for an HTTP function. Throws `ConfigError`
  * for a wrong binding, before anything runs.
