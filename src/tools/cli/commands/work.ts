@@ -76,7 +76,8 @@ async function work(session: Session, options: Options): Promise<void> {
       },
     });
   } catch (error) {
-    throw isSystemError(error) ? badOption("health", `${health}: ${systemReason(error)}`) : error;
+    const isPort = isSystemError(error) && error.syscall === "listen";
+    throw isPort ? badOption("health", `${health}: ${systemReason(error)}`) : error;
   }
   try {
     const { name } = member;
