@@ -46,7 +46,7 @@ def download(path):
     return data
 
 
-# The same id with the same parameters is the same run, so that a program that is started again goes on with it.
+# The same id with the same parameters is the same run, so that a program that is started again continues it.
 run = {"calculation": "queens", "params": {"n": 10}, "id": "queens-10", "tags": {"team": "chess"}}
 ask("POST", "runs", run)
 status = {"active": True}

@@ -8,7 +8,7 @@ import type { QueueView } from "../engine/client/queues.ts";
 import type { RunRequest } from "../engine/client/runRequest.ts";
 import type { RunsPage } from "../engine/client/runs.ts";
 import type { Submitted } from "../engine/client/submit.ts";
-import { asker, persist } from "./request.ts";
+import { asker, jsonBy, persist } from "./request.ts";
 import { query, type Run, runOf } from "./run.ts";
 import { schedulesOf } from "./schedules.ts";
 
@@ -63,9 +63,10 @@ export type Leasefold = ReturnType<typeof connect>;
 /** Asks nothing yet. */
 export function connect({ url, fetch: send = fetch, ...proofs }: ConnectOptions) {
   const ask = asker({ url: url.endsWith("/") ? url : `${url}/`, fetch: send, proof: () => proofOf(proofs) });
-  const post = async <T>(path: string, body: object, signal?: AbortSignal): Promise<T> =>
-    (await (await ask(path, { method: "POST", body, signal })).json()) as T;
-  const get = <T>(path: string) => persist(async () => (await (await ask(path)).json()) as T);
+  const json = jsonBy(ask);
+  const post = <T>(path: string, body: object, signal?: AbortSignal) =>
+    json<T>(path, { method: "POST", body, signal });
+  const get = <T>(path: string) => persist(() => json<T>(path));
   return {
     /** Submits a run. Its id is drawn here if none is given, so that a request whose answer was lost can be repeated. */
     async submit(calculation: string, params: object = {}, options: SubmitOptions = {}): Promise<Run> {

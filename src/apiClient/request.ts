@@ -85,6 +85,12 @@ export const asker =
     throw await errorOf(answer);
   };
 
+/** Asks for JSON. */
+export const jsonBy =
+  (ask: Ask) =>
+  async <T>(...asked: Parameters<Ask>): Promise<T> =>
+    (await (await ask(...asked)).json()) as T;
+
 export const noAnswer = (cause?: unknown): ApiError =>
   new ApiError("no answer: the app or the network is down", { status: 0, code: "no-answer" }, { cause });
 
@@ -118,19 +124,15 @@ const triesMax = 6;
 const mayPass = (error: unknown): error is ApiError =>
   error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status === 503);
 
-/** Tries again after no answer and after 503, with longer pauses; `again` tells that the last try has brought something. */
+/** Tries again after no answer and after 503, with longer pauses. */
 export async function persist<T>(
-  work: (again: () => void) => Promise<T>,
+  work: () => Promise<T>,
   { signal, tries = triesMax }: { readonly signal?: AbortSignal | undefined; readonly tries?: number } = {},
 ): Promise<T> {
-  let failed = 0;
-  for (;;) {
+  for (let failed = 1; ; failed += 1) {
     try {
-      return await work(() => {
-        failed = 0;
-      });
+      return await work();
     } catch (error) {
-      failed += 1;
       if (!mayPass(error) || error.kind === "corrupt" || failed >= tries) throw error;
       const pauseMs = (error.retryAfterS ?? Math.min(2 ** (failed - 1) / 4, 8)) * 1_000;
       await pause(pauseMs, signal);

@@ -4,7 +4,7 @@ import type { Verification } from "../engine/client/questions/verify.ts";
 import type { RunView } from "../engine/client/runView.ts";
 import type { Submitted } from "../engine/client/submit.ts";
 import { type DownloadOptions, download, type Result } from "./download.ts";
-import { ApiError, type Ask, persist } from "./request.ts";
+import { ApiError, type Ask, jsonBy, persist } from "./request.ts";
 
 /** A run by its id. Nothing is asked for before a method is called. */
 export type Run = ReturnType<typeof runOf>;
@@ -34,7 +34,7 @@ export function query(given: object): string {
 /** `submitted`: the answer to the submit that made it. */
 export function runOf(ask: Ask, id: string, submitted?: Submitted) {
   const path = `runs/${encodeURIComponent(id)}`;
-  const json = async <T>(...asked: Parameters<Ask>): Promise<T> => (await (await ask(...asked)).json()) as T;
+  const json = jsonBy(ask);
   const patch = (body: object) => json<Commanded>(path, { method: "PATCH", body });
   const status = ({ signal }: Waiting = {}) => persist(() => json<RunView>(path, { signal }), { signal });
 

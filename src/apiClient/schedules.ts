@@ -2,12 +2,12 @@ import type { AddedSchedule, PausedSchedule } from "../engine/client/schedules/c
 import type { Pended } from "../engine/client/schedules/extraRuns.ts";
 import type { ScheduleRequest } from "../engine/client/schedules/scheduleRequest.ts";
 import type { ScheduleDetails, ScheduleView } from "../engine/client/schedules/schedules.ts";
-import { type Ask, persist } from "./request.ts";
+import { type Ask, jsonBy, persist } from "./request.ts";
 
 /** The schedules of an installation; docs/SCHEDULES.md says what they do. */
 export function schedulesOf(ask: Ask) {
   const pathOf = (name: string): string => `schedules/${encodeURIComponent(name)}`;
-  const json = async <T>(...asked: Parameters<Ask>): Promise<T> => (await (await ask(...asked)).json()) as T;
+  const json = jsonBy(ask);
   const get = <T>(path: string) => persist(() => json<T>(path));
   const setPaused = (name: string, paused: boolean) =>
     persist(() => json<PausedSchedule>(pathOf(name), { method: "PATCH", body: { paused } }));

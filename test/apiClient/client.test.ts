@@ -78,7 +78,7 @@ describe("watch", () => {
     expect(asked.slice(1)).toEqual(["GET runs/r1", ...Array(asked.length - 2).fill("GET runs/r1?wait=3")]);
   });
 
-  it("ends with the reason of its signal, and the run goes on", async () => {
+  it("ends with the reason of its signal, and the run continues", async () => {
     const { leasefold } = await world();
     const run = await leasefold.submit("sum", { to: 10 }, { id: "r1" });
     const stop = new AbortController();
@@ -100,7 +100,7 @@ describe("a result", () => {
     return { ...made, run };
   }
 
-  it("is read in ranges, goes on after a connection that broke, and has the hash that was recorded", async () => {
+  it("is read in ranges, continues after a connection that broke, and has the hash that was recorded", async () => {
     // Of the requests for the result the second and third find no answer.
     const { run, asked } = await withResult(large, (n) => n === 3 || n === 4);
     const told: number[] = [];

@@ -34,7 +34,7 @@ async function scripted(name: string, script: string, more: { parts?: "bytes" } 
   return defineCommandCalculation({ name, ...common, command: ["python3", `${name}.py`], ...more });
 }
 
-test("messages are read whole from any pieces, and what is none is refused in words", () => {
+test("messages are read whole from any pieces, and what is none is refused with a reason", () => {
   const frames = [Uint8Array.of(10, 0, 255), new Uint8Array(), Uint8Array.of(1)];
   const said = { id: 1, value: ["ü", 0.1] };
   const written = Buffer.concat([encodeMessage(said, frames), encodeMessage({ id: 2 }, [])]);
@@ -118,7 +118,7 @@ leasefold.serve(plan=lambda params, files: 3, compute=compute, merge=lambda a, b
     ["no-program", ["leasefold-is-no-program"], /it did not start: spawn leasefold-is-no-program ENOENT/],
     ["no-greeting", ["echo", "{}"], /it does not greet as version 1/],
     ["silence", ["true"], /it ended with code 0/],
-  ] as const)("of %s fails in words", async (name, line, words) => {
+  ] as const)("of %s fails with a reason", async (name, line, words) => {
     const given = { name, summary: "", params: z.object({}), folder, files: [] };
     await expect(runSerially(defineCommandCalculation({ ...given, command: line }), {})).rejects.toThrow(
       words,

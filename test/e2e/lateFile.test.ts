@@ -22,7 +22,7 @@ const put = async (path: string, text: string): Promise<void> => {
 };
 const sourceOf = (name: string): string => `${app.client.names.inputs}/${name}/`;
 
-test("a plan asks for its file until that is there, and the run waits in words", async () => {
+test("a plan asks for its file until that is there, and the run says why it waits", async () => {
   const params = { source: sourceOf("asks"), day };
   const { run } = await submit(app.client, { calculation: "late", params, attempts: 1 });
   const waiting = await app.until(run, ({ waits }) => waits !== undefined);

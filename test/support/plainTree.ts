@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 /**
  * The tree of a run as a plain recursion over halves, which knows nothing of packs, shards or spans: what every fold of
  * the engine has to agree with.
@@ -21,3 +23,14 @@ export function wholeTree<Part>(run: {
 /** The same as a text that shows each merge: `((0 1) 2)`. */
 export const treeText = (chunks: number, has: (chunk: number) => boolean): string | undefined =>
   wholeTree({ chunks, has, leaf: String, merge: (left, right) => `(${left} ${right})` });
+
+/** A short text that another order or another parenthesis would make another. */
+export const shapeOf = (left: string, right: string): string =>
+  hash("sha256", `(${left} ${right})`).slice(0, 12);
+
+/** The second line of a `shaped` result, by a plain recursion over the chunks that are folded. */
+export const treeShape = (
+  chunks: number,
+  has: (chunk: number) => boolean,
+  leaf: (chunk: number) => string = String,
+): string => wholeTree({ chunks, has, leaf, merge: shapeOf }) ?? "";

@@ -12,7 +12,7 @@ import { powerFrom, type Range } from "../../src/engine/model/packs.ts";
 import type { Clock, Random } from "../../src/engine/storage/ports.ts";
 import { urgentFirst } from "../../src/engine/worker/threads/urgentFirst.ts";
 import type { ComputeOutput, TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
-import { wholeTree } from "./plainTree.ts";
+import { shapeOf } from "./plainTree.ts";
 
 interface Part {
   readonly ranges: Ranges;
@@ -367,16 +367,6 @@ function joined(ranges: Ranges): Ranges {
   }
   return all;
 }
-
-/** A short text that another order or another parenthesis would make another. */
-const shapeOf = (left: string, right: string): string => hash("sha256", `(${left} ${right})`).slice(0, 12);
-
-/** The second line of a `shaped` result, by a plain recursion over the chunks that are folded. */
-export const treeShape = (
-  chunks: number,
-  has: (chunk: number) => boolean,
-  leaf: (chunk: number) => string = String,
-): string => wholeTree({ chunks, has, leaf, merge: shapeOf }) ?? "";
 
 const ranges: AnyCalculation = defineCalculation({
   name: "ranges",

@@ -75,7 +75,7 @@ describe.skipIf(!hasPython)("a calculation that is a command, in a thread", () =
     missing: /^chunk 1: OSError: /,
   };
   test.each(Object.entries(failures))(
-    "that %s fails its attempt in words, and the next one works",
+    "that %s fails its attempt with a reason, and the next one works",
     async (does, words) => {
       const error = await failureOf(pool.compute(pack(does), task));
       expect(error.message.replace(/compute: /g, "")).toMatch(words);

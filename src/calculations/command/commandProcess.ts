@@ -35,7 +35,7 @@ const lastLines = 3;
 
 /**
  * One process for the calls of this thread, one after the other: started by the first, and again by the next one after it has
- * ended. A call fails in words if the process ends, is killed, writes what is no answer, or takes more memory than a thread may.
+ * ended. A call fails with a reason if the process ends, is killed, writes what is no answer, or takes more memory than a thread may.
  *
  * Not promised: that a call ends. At the time limit the owner of this thread kills the process. Memory is measured on Linux alone,
  * ten times a second, without that of further processes that it starts.

@@ -14,7 +14,7 @@ export function encodeMessage(said: object, frames: readonly Uint8Array[]): Buff
   return Buffer.concat([Buffer.from(`${line}\n`), ...frames]);
 }
 
-/** A function that takes what a process wrote and gives the messages that are whole by then. Throws what is wrong with it, in words. */
+/** A function that takes what a process wrote and gives the messages that are whole by then. Throws an error that says what is wrong with it. */
 export function messageReader(): (written: Buffer) => Generator<Message, void> {
   let held: Buffer[] = [];
   let bytes = 0;

@@ -9,8 +9,8 @@ import { ConfigError } from "../model/errors.ts";
  * The files of a user's calculation as this thread has loaded them: the file itself and all that it imports, directly
  * or not. Together they are its code, and their hash identifies it.
  *
- * Not covered: files that the code reads by itself, unless it names them (`countIn`), `import()` during `compute`, and the `leasefold` library. An author
- * whose results depend on those declares a `version`.
+ * Not covered: files that the code reads by itself, unless it names them (`countIn`), `import()` during `compute`, and the
+ * `leasefold` library. An author whose results depend on those declares a `version`.
  */
 const imports = new Map<string, Map<string, string>>();
 const loaded = new Map<string, string>();

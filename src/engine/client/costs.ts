@@ -38,21 +38,19 @@ export interface CostsQuery extends Pick<RunsQuery, "calculation" | "tag" | "sin
  */
 export async function costs(client: Client, { by, ...query }: CostsQuery = {}): Promise<Costs> {
   if (by !== undefined && !isTagKey(by)) throw invalid("by", `${JSON.stringify(by)} is no key of a tag`);
-  const groups = new Map<string | undefined, Costed[]>();
+  const all: Costed[] = [];
   let cursor: string | undefined;
   do {
     const page = await runs(client, { ...query, cursor, limit: clientLimits.runsListedMax });
-    for (const run of page.runs.filter(isCosted)) {
-      const value = by === undefined ? undefined : run.tags?.[by];
-      groups.set(value, [...(groups.get(value) ?? []), run]);
-    }
+    all.push(...page.runs.filter(isCosted));
     cursor = page.cursor;
   } while (cursor !== undefined);
-  const summed = [...groups].map(([value, all]) => ({ ...defined({ value }), ...sumOf(all) }));
+  const groups = by === undefined ? [] : Map.groupBy(all, ({ tags }) => tags?.[by]);
+  const summed = [...groups].map(([value, own]) => ({ ...defined({ value }), ...sumOf(own) }));
   return {
     ...defined({ by }),
-    groups: by === undefined ? [] : summed.sort((a, b) => b.dollars - a.dollars),
-    total: sumOf([...groups.values()].flat()),
+    groups: summed.sort((a, b) => b.dollars - a.dollars),
+    total: sumOf(all),
     source: pricesSource,
   };
 }

@@ -37,7 +37,7 @@ const messageSchema = z
       .describe("The message as a worker reads it; absent with `cut`, and for wakes.")
       .exactOptional(),
     text,
-    cut: z.literal(true).describe("The text goes on.").exactOptional(),
+    cut: z.literal(true).describe("The text is cut.").exactOptional(),
   })
   .meta({ id: "QueueMessage" });
 /** Queues hold whatever somebody put there. */

@@ -126,6 +126,9 @@ export function packSizeFor(chunks: number, chunkMs: number, limitMs: number, wo
   return Math.max(1, isTooLong ? size / 2 : size);
 }
 
+/** Whether more workers could make the packs of so much work smaller, so that it is worth a look how many there are. */
+export const dependsOnWorkers = (totalMs: number): boolean => totalMs > limits.packsAimed * limits.packMsMin;
+
 /** The same for a run whose partials a later one may reuse: small packs, and not more than `finish` folds directly. */
 export const reusablePackSize = (chunks: number, size: number): number =>
   Math.min(size, Math.max(1, 2 ** Math.floor(Math.log2(chunks / limits.packsReusable))));

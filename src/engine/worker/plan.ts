@@ -12,7 +12,7 @@ import { wireVersion } from "../model/decode.ts";
 import { encodeUse } from "../model/instanceUse.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
-import { packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
+import { dependsOnWorkers, packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
 import { packsReused, type Reused } from "../model/reuse.ts";
 import {
   gappedPlanVersion,
@@ -130,7 +130,7 @@ async function workersFor(
   totalMs: number,
 ): Promise<number | undefined> {
   if (workers !== undefined || packSize !== undefined) return workers;
-  if (totalMs <= limits.packsAimed * limits.packMsMin) return undefined;
+  if (!dependsOnWorkers(totalMs)) return undefined;
   // Only a hint: what storage does not tell now is no reason to plan again.
   const { threads } = await liveThreads(storage, names).catch(() => ({ threads: 0 }));
   return threads === 0 ? undefined : threads;

@@ -69,7 +69,7 @@ interface MemberEnvOptions {
   readonly namespace: string;
 }
 
-/** What a plan takes to be computed at once: the threads of all instances together, and that in words. */
+/** What a plan takes to be computed at once: the threads of all instances together, and a text that says so. */
 export function localFleet(cores: number, instances: number) {
   const workers = instances * threadsPerInstance(cores, instances);
   const workersFrom = `${countOf(workers, "thread")} of ${countOf(instances, "local instance")}`;

@@ -3,7 +3,11 @@ import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../../src/engine/calculation/contract.ts";
 import { type FileFact, filesOver, noAccess } from "../../../src/engine/calculation/files.ts";
 import { runCompute, runPlan } from "../../../src/engine/calculation/runJob.ts";
-import { estimateRun, type PlanningCode } from "../../../src/engine/client/estimate/estimateRun.ts";
+import {
+  type EstimatePorts,
+  estimateRun,
+  type PlanningCode,
+} from "../../../src/engine/client/estimate/estimateRun.ts";
 import { countedFiles } from "../../../src/engine/client/estimate/fileUse.ts";
 import type { RunRequest } from "../../../src/engine/client/runRequest.ts";
 import { addCalls, calls, dollarsOf } from "../../../src/engine/model/calls.ts";
@@ -34,9 +38,10 @@ const known = {
 const unknownFleet = async () => ({ workers: 20, workersFrom: "the default" });
 
 function estimate(
-  request: Partial<RunRequest> & { workers?: number },
+  request: Partial<RunRequest>,
   chunkMs: number | ((chunk: number) => number) = 10,
   env: Record<string, string> = {},
+  planWorkers: EstimatePorts["planWorkers"] = unknownFleet,
 ) {
   const code = localCode(known, chunkMs);
   const clock = virtualWorld().clock();
@@ -47,7 +52,7 @@ function estimate(
     clock,
     fileUse,
     settings: readSettings(env),
-    planWorkers: unknownFleet,
+    planWorkers,
   };
   return estimateRun({ calculation: "sum", params: { to: 1_000_000 }, ...request }, ports);
 }
@@ -77,6 +82,18 @@ describe("the estimate of a run", () => {
     expect(run.naive.dollars).toBeGreaterThan(6.7);
     expect(run.naive.dollars).toBeLessThan(6.9);
     expect(run.calls.perPack).toMatchObject({ queue: 3, write: 1 });
+  });
+
+  it("has packs for the workers that the worker which plans is told of or sees, and not for those of a setting", async () => {
+    const fleet = { workers: 1_000, workersFrom: "some" };
+    const sizeWith = async (...[request, of]: [Partial<RunRequest>, object]) =>
+      (await estimate(request, 1, {}, async () => ({ ...fleet, ...of }))).packSize;
+    expect(await sizeWith({}, {})).toBe(4_096);
+    expect(await sizeWith({}, { seen: 1_000 })).toBe(256);
+    expect(await sizeWith({ workers: 1_000 }, {})).toBe(256);
+    // Nobody looks before so short a run.
+    const short = { params: { to: 40_000 } };
+    expect(await sizeWith(short, { seen: 1_000 })).toBe(await sizeWith(short, {}));
   });
 
   it("is longer with fewer workers, and names their number", async () => {

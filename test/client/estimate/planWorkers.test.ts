@@ -14,12 +14,12 @@ test("a plan takes the threads that beat, in one call, and neither silent nor en
   await putSign(client, "ended", { threads: 50, ended: "SIGKILL", works: [signedWork(3)] });
   const asked = async () => client;
   expect(await planWorkers(nothingSet, asked)).toEqual({
-    ...{ workers: 4, workersFrom: "4 threads of 1 instance that beats" },
+    ...{ workers: 4, workersFrom: "4 threads of 1 instance that beats", seen: 4 },
   });
   await putSign(client, "node-2", { threads: 8, works: [signedWork(4)] });
   const before = storage.meter.counts();
   expect(await planWorkers(nothingSet, asked)).toEqual({
-    ...{ workers: 12, workersFrom: "12 threads of 2 instances that beat" },
+    ...{ workers: 12, workersFrom: "12 threads of 2 instances that beat", seen: 12 },
   });
   const { list, ...others } = storage.meter.counts();
   expect([list, others]).toEqual([before.list + 1, { ...others, read: before.read, other: before.other }]);

@@ -14,7 +14,7 @@ import { addCalls, billedCalls, dollarsOf, roundCalls } from "../../model/calls.
 import { CalculationError } from "../../model/errors.ts";
 import { type Cost, costOf, costSchema } from "../../model/instanceUse.ts";
 import { limits } from "../../model/limits.ts";
-import { packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
+import { dependsOnWorkers, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
 import type { Settings } from "../../model/settings.ts";
 import { prefixesOf, stoppingLayout, stoppingPackSize } from "../../model/stop.ts";
 import type { Clock } from "../../storage/ports.ts";
@@ -130,8 +130,9 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
     checked.packSize,
   );
 
-  const { workers, workersFrom } = await fleet;
-  const wanted = checked.packSize ?? packSizeFor(chunks, chunkMs, packLimitMs, workers);
+  const { workers, workersFrom, seen } = await fleet;
+  const sizesFor = checked.workers ?? (dependsOnWorkers(chunks * chunkMs) ? seen : undefined);
+  const wanted = checked.packSize ?? packSizeFor(chunks, chunkMs, packLimitMs, sizesFor);
   const packSize = stops === true ? stoppingPackSize(chunks, wanted) : wanted;
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
   const layout = stoppingLayout({ chunks, packSize, shardSize, fanIn: limits.fanIn, stops });

@@ -7,6 +7,8 @@ import { type Client, clientLimits } from "../client.ts";
 export interface PlanWorkers {
   readonly workers: number;
   readonly workersFrom: string;
+  /** Threads that beat, which the worker that plans sees too. */
+  readonly seen?: number;
 }
 
 /** Asked with `--workers`. */
@@ -39,5 +41,5 @@ export async function planWorkers(
   if (threads === 0) return unknown("no instance beats");
   const beat = instances === 1 ? "beats" : "beat";
   const workersFrom = `${countOf(threads, "thread")} of ${countOf(instances, "instance")} that ${beat}`;
-  return { workers: threads, workersFrom };
+  return { workers: threads, workersFrom, seen: threads };
 }

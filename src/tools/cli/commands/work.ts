@@ -58,7 +58,7 @@ async function work(session: Session, options: Options): Promise<void> {
   const namespace = checkNamespace(namespaceOf(options, cli.env));
   const { files, only } = await whatToCompute(session, options.calculation);
   const { connection, shown, settings } = await findStorage(options, cli);
-  // Fails early, in words, where the storage cannot be reached or the sign-in is not accepted.
+  // Fails early, with one line, where the storage cannot be reached or the sign-in is not accepted.
   await session.client();
   session.stopMs = stopMs;
   const print = async (line: string) => session.json() || (await session.print(line));

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { decodeBitmap, hasBit } from "../../../../src/engine/model/bitmap.ts";
 import { chunksOfPack, indexesOf, packsOf, type Range, sizeOf } from "../../../../src/engine/model/packs.ts";
 import type { Manifest } from "../../../../src/engine/model/run.ts";
-import { filesIn, leafOf, treeShape } from "../../../support/rangesCode.ts";
+import { treeShape } from "../../../support/plainTree.ts";
+import { filesIn, leafOf } from "../../../support/rangesCode.ts";
 import type { Check, Scene } from "./judge.ts";
 import { inputsOf, parsed, placeOf, type RunRecord } from "./ledger.ts";
 

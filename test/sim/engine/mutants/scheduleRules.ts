@@ -3,7 +3,7 @@ import { edit, type Mutant } from "./mutant.ts";
 const deleted = "a run that a person deletes while its schedule cannot be written does not begin anew";
 const outlasts = "a run that outlasts its schedule: the next are skipped, queued, or cancel it";
 const nobody = "nobody led for hours: the latest due time is run, and the others have a word";
-const taken = "a person's run has the id of a due run: the schedule says so and goes on";
+const taken = "a person's run has the id of a due run: the schedule says so and continues";
 const submitting = "leader/perform/submitDue.ts";
 
 /** Schedules: what is due is decided once, recorded, and then submitted. */

@@ -144,7 +144,7 @@ export const schedules: Readonly<Record<string, Scenario>> = {
       await finish(script, deleteSchedule(script.engine.client, "s"));
     }),
 
-  "a person's run has the id of a due run: the schedule says so and goes on": () =>
+  "a person's run has the id of a due run: the schedule says so and continues": () =>
     play({ seed: 75, calm: true }, async (script) => {
       script.start();
       await add(script, "s");
