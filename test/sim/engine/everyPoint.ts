@@ -31,24 +31,25 @@ export interface PointResult extends SimulationResult {
 }
 
 /**
- * A death before each call, and after each that has an effect: after any other it is a death before the next. At
- * those with an effect also a sleep of minutes with the request in the socket. `thorough`: all else that a network can
- * do, at every call.
+ * A death before and after each call that has an effect, and a sleep of minutes with its request in the socket. A death
+ * before any other call finds storage as after the last effect: of those, each fourth is met. `thorough`: all else that
+ * a network can do, at every call.
  */
 export function* pointsOf(
   of: Omit<Point, "call" | "fate">,
   life: PointResult,
   thorough: boolean,
 ): Generator<Point> {
-  for (const call of life.calls) yield { ...of, call, fate: "dies before" };
+  if (thorough) {
+    for (const fate of fates) for (const call of life.calls) yield { ...of, call, fate };
+    return;
+  }
   for (const call of life.effects) {
-    for (const fate of ["dies after", "stops before"] as const) yield { ...of, call, fate };
+    for (const fate of ["dies before", "dies after", "stops before"] as const) yield { ...of, call, fate };
   }
-  if (!thorough) return;
-  for (const fate of fates) {
-    if (fate === "dies before") continue;
-    for (const call of life.calls) yield { ...of, call, fate };
-  }
+  const without = life.calls.filter((call) => !life.effects.includes(call));
+  for (const [index, call] of without.entries())
+    if (index % 4 === 0) yield { ...of, call, fate: "dies before" };
 }
 
 /**
