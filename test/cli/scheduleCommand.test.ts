@@ -36,6 +36,19 @@ describe("leasefold schedule", () => {
     expect(await run("schedule show nightly")).toMatchObject({ exitCode: 2 });
   });
 
+  it("fills templates of numbers and of tags, and keeps the pauses between attempts", async () => {
+    const { run } = await cliWorld();
+    const options = "--tag team=risk --tag night={date} --retry-after 1m";
+    const added = await run(`${nightly} ${options} -- sum --to {year}{month}`);
+    expect(added).toMatchObject({ exitCode: 0 });
+    expect(added.err).toMatch(/with \{"to":20\d{4}\}/);
+    const { run: asked, upcoming } = JSON.parse((await run("schedule show nightly --json")).out);
+    expect(asked).toMatchObject({ params: { to: "{year}{month}" }, retryAfterS: [60] });
+    expect(upcoming[0].params.to).toBe(Number(upcoming[0].at.slice(0, 7).replace("-", "")));
+    expect((await run("schedule show nightly")).out).toContain("tags team=risk, night={date}");
+    expect((await run(`${nightly} ${options} -- sum --to {year}{month}`)).out).toContain("is there already");
+  });
+
   it("asks for a run now, which waits for a leader", async () => {
     const { run } = await cliWorld();
     await run(`${nightly} -- sum --to 100`);
@@ -50,7 +63,11 @@ describe("leasefold schedule", () => {
     ['schedule add n --cron "0 2 * * *" --overlap often -- sum --to 1', "skip, queue, cancel, allow"],
     ['schedule add n --cron "* * * * *" --catch-up 20d -- sum --to 1', "due times may be within it"],
     ['schedule add n --cron "0 2 * * *" --catch-up 1m -- sum --to 1', "at least"],
-    ['schedule add n --cron "0 2 * * *" -- sum --to {day}', "invalid --to"],
+    ['schedule add n --cron "0 2 * * *" -- sum --to {date}', "invalid --to: {date} becomes 20"],
+    ['schedule add n --cron "0 2 * * *" -- sum --to {day}x', "invalid --to"],
+    ['schedule add n --cron "0 2 * * *" --tag team -- sum --to 1', "give key=value"],
+    ['schedule add n --cron "0 2 * * *" --tag night={dates} -- sum --to 1', "invalid --tag"],
+    ['schedule add n --cron "0 2 * * *" --reuse -- sum --to {day}', "nothing can be reused"],
     ['schedule add n --cron "0 2 * * *" -- sum --too 1', "unknown parameter"],
     ['schedule add n/m --cron "0 2 * * *" -- sum --to 1', "is no name of a schedule"],
     ['schedule add n --cron "0 2 * * *" -- nothing', "there is no calculation"],

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { addSchedule } from "../../src/engine/client/schedules/changeSchedule.ts";
+import type { ScheduleRequest } from "../../src/engine/client/schedules/scheduleRequest.ts";
 import { newTerm } from "../../src/engine/leader/coordinate.ts";
 import { listMarkers } from "../../src/engine/leader/poll/markers.ts";
 import { keepSchedules } from "../../src/engine/leader/schedules.ts";
@@ -15,7 +16,10 @@ import { leadOnTwin } from "./leadOnTwin.ts";
 const minuteMs = 60_000;
 
 /** A twin with one schedule that is due each minute, and leaders that may be struck at each of their calls. */
-async function scheduled(overlap: "allow" | "queue" = "allow") {
+async function scheduled(
+  overlap: "allow" | "queue" = "allow",
+  run: Partial<ScheduleRequest["run"]> = { params: { chunks: 1, list: false } },
+) {
   const twin = leadOnTwin();
   await twin.ready;
   const { world, storage, names, ports } = twin;
@@ -28,7 +32,7 @@ async function scheduled(overlap: "allow" | "queue" = "allow") {
   };
   await addSchedule(client, {
     ...{ name: "s", cron: "* * * * *", overlap, take: "all", catchUpMs: 300_000 },
-    run: { calculation: "ranges", params: { chunks: 1, list: false } },
+    run: { calculation: "ranges", ...run },
   });
   const marksNow = async () => {
     const found = await storage.blobs.head(names.active, scheduleBlob("s"));
@@ -151,4 +155,21 @@ test("a schedule that is not due costs an idle leader its list alone, and one th
   await world.advance(minuteMs);
   await serve("due");
   expect((await spent()) - idle).toBe(7);
+});
+
+test("a due run carries its tags and parameters with templates filled, a number as a number", async () => {
+  const { world, storage, names, serve } = await scheduled("allow", {
+    ...{ params: { chunks: "{minute}", list: false }, tags: { night: "{date}", team: "risk" } },
+    retryAfterS: [60],
+  });
+  await world.advance(3 * minuteMs);
+  await serve("due");
+  const [run = ""] = (await storage.blobs.list(names.active, "s-")).blobs.map(({ name }) => name);
+  const found = await storage.blobs.read(names.runs, specBlob(run));
+  if (found.kind === "missing") throw new Error("there is no spec");
+  const minute = Number(/T\d\d(\d\d)/.exec(run)?.[1]);
+  const spec = JSON.parse(new TextDecoder().decode(found.body));
+  expect(spec.params).toEqual({ chunks: minute, list: false });
+  expect(spec).toMatchObject({ tags: { night: "2030-01-01", team: "risk" }, retryAfterS: [60] });
+  expect(spec.numbers).toBeUndefined();
 });

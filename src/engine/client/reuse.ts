@@ -1,8 +1,8 @@
 import { canonicalJson, unlessUnreadable } from "../model/decode.ts";
 import { parseRunId } from "../model/names.ts";
+import { reusableOf } from "../model/reusable.ts";
 import type { Spec } from "../model/run.ts";
-import { isFinal } from "../model/state.ts";
-import { type Client, defined } from "./client.ts";
+import type { Client } from "./client.ts";
 import { readMarker, readSpec, readState } from "./runDocuments.ts";
 import { type CheckedRequest, invalid } from "./runRequest.ts";
 import { runs } from "./runs.ts";
@@ -44,15 +44,10 @@ async function reuseOf(
   const spec = (await readSpec(client, id))?.value;
   if (spec === undefined) return `there is no run ${id}`;
   const state = (await readState(client, id, spec.uid))?.value;
-  if (state === undefined || !isFinal(state.phase)) return `run ${id} has not ended`;
+  const found = reusableOf(spec, state);
+  if (typeof found === "string") return found;
   if ((await readMarker(client, id))?.value.want === "delete") return `run ${id} is being deleted`;
-  const { uid, origin, plan, reused = [] } = state;
-  if (plan === undefined) return `run ${id} was never planned`;
   if (spec.calculation !== calculation.name) return `run ${id} is of ${spec.calculation}`;
   if (!isSame(spec.params, params)) return `run ${id} has other parameters`;
-  if (state.code !== code) return `run ${id} was computed by other code`;
-  if (state.phase === "complete" && state.chunksFailed === 0 && spec.reuse === undefined)
-    return `run ${id} is complete and kept no partials: only runs submitted with reuse do`;
-  const keeps = [...new Set([id, ...reused.map(({ run }) => run)])];
-  return { from: { run: id, uid, plan, ...defined({ origin }) }, keeps };
+  return state?.code === code ? found : `run ${id} was computed by other code`;
 }

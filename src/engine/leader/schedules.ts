@@ -156,8 +156,9 @@ async function serve(term: Term, { blob, marks, active }: Known, listed: Listed)
   for (const one of decision.decided) tellSkipped(term, name, one);
   if (decision.cancels) await cancelRuns(term, name, listed.blobs);
   const ends: Decided[] = [];
+  const before = decision.marks.recent.flatMap((one) => (one.outcome === "submitted" ? [one.dueMs] : []));
   for (const dueMs of decision.ready) {
-    const outcome = await submitDue(term, schedule.value, dueMs, { at, etag: etag ?? "" });
+    const outcome = await submitDue(term, schedule.value, dueMs, { at, etag: etag ?? "", before });
     if (outcome === "later") continue;
     ends.push({ dueMs, outcome });
     if (outcome !== "submitted") tellSkipped(term, name, { dueMs, outcome });

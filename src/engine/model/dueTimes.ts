@@ -59,6 +59,9 @@ export function dueWithin(times: DueTimes, fromMs: number, toMs: number, max: nu
 const dayMs = 86_400_000;
 const template = /\{(?:date([+-]\d{1,3})?|(time|year|month|day|hour|minute|due))\}/g;
 
+export const hasTemplate = (value: unknown): boolean =>
+  typeof value === "string" && value.search(template) >= 0;
+
 /**
  * The value with the templates in its strings replaced: `{date}` (`2026-11-23`), `{date-1}` the day before, `{time}` (`0200`),
  * `{year}`, `{month}`, `{day}`, `{hour}`, `{minute}`, all in the time zone; `{due}` is the time in UTC as in the run's id. Any

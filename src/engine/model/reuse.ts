@@ -29,6 +29,7 @@ export const reuseSchema = z.object({
   /** That run and those that it reused partials of: the expiry keeps them while this run is active. */
   keeps: z.array(idSchema),
 });
+export type Reuse = z.infer<typeof reuseSchema>;
 
 /** `[from, to, at]`: the packs `[from, to)` are the packs from `at` on of an earlier plan. */
 const intervalSchema = z.tuple([count, count, count]);

@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { decodeJson, wireVersion } from "./decode.ts";
+import { fillTemplates } from "./dueTimes.ts";
 import { CorruptDataError, NewerVersionError } from "./errors.ts";
+import { isRecord } from "./json.ts";
 import { scheduleNamePattern } from "./names.ts";
 import { specSchema } from "./run.ts";
 
@@ -59,12 +61,16 @@ const scheduleSchema = z.object({
         tolerate: true,
         workers: true,
       },
-      ...{ packLimitMs: true, attempts: true, deadline: true },
+      ...{ packLimitMs: true, attempts: true, retryAfterS: true, deadline: true },
     })
     .extend({
       cap: z.int().positive(),
       /** Values may hold templates. */
       tags: z.record(z.string(), z.string()).optional(),
+      /** Parameters whose filled text is a number. */
+      numbers: z.array(z.string()).optional(),
+      /** Each run reuses partials of the run before. */
+      reuse: z.literal(true).optional(),
     }),
 });
 export type Schedule = Omit<z.infer<typeof scheduleSchema>, "v">;
@@ -74,6 +80,24 @@ export const encodeSchedule = (schedule: Schedule): string => JSON.stringify({ v
 export function decodeSchedule(body: Uint8Array, what: string): Schedule {
   const { v: _version, ...schedule } = decodeJson(scheduleSchema, body, what);
   return schedule;
+}
+
+/** What is asked for at a due time. */
+export function requestAt({ request, timeZone }: Pick<Schedule, "request" | "timeZone">, dueMs: number) {
+  const { numbers = [], params, given, tags, ...rest } = request;
+  const filled = fillTemplates({ params, given, tags }, dueMs, timeZone);
+  const typed = { params: withNumbers(filled.params, numbers), given: withNumbers(filled.given, numbers) };
+  return { ...rest, ...filled, ...typed };
+}
+
+/** Numbers in the place of these texts; what is none stays. */
+export function withNumbers<T>(params: T, names: readonly string[]): T {
+  if (!isRecord(params)) return params;
+  const numbers = names.flatMap((name) => {
+    const text = params[name];
+    return typeof text === "string" && Number.isFinite(Number(text)) ? [[name, Number(text)] as const] : [];
+  });
+  return { ...params, ...Object.fromEntries(numbers) };
 }
 
 /** A schedule's runs begin so much later than they are due: always the same, and spread over schedules. */

@@ -1,7 +1,7 @@
 import { getSystemErrorMap } from "node:util";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { InputError, messageOf } from "../../engine/model/errors.ts";
-import { parseTags, type Tags, tagRule } from "../../engine/model/labels.ts";
+import { parseTags, type Tags, tagRule, typedTags } from "../../engine/model/labels.ts";
 import type { Tolerance } from "../../engine/model/run.ts";
 import { duration, typedMs } from "./render/text.ts";
 
@@ -26,12 +26,11 @@ export const optionNames = (command: Command): string[] =>
 /** An option that may come several times. */
 export const repeated = (one: string, before: readonly string[] = []): readonly string[] => [...before, one];
 
-/** Tags as options; throws `InputError`. */
-export function tagsOf(texts: readonly string[] | undefined): Tags | undefined {
-  const tags = texts && parseTags(texts);
-  if (tags === undefined && texts !== undefined)
-    throw badOption("tag", `${texts.join(" ")}: give key=value, each key once; ${tagRule}`);
-  return tags;
+/** Tags as options, which are checked with their templates `filled`; throws `InputError`. */
+export function tagsOf(texts: readonly string[] | undefined, filled = texts): Tags | undefined {
+  if (texts === undefined || filled === undefined) return undefined;
+  if (parseTags(filled) !== undefined) return typedTags(texts);
+  throw badOption("tag", `${texts.join(" ")}: give key=value, each key once; ${tagRule}`);
 }
 
 /** A number on the command line: `2000`, `1e6`. The client checks its range. */

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import type { Calculations } from "../../calculation/contract.ts";
-import { type DueTimes, dueTimes, dueWithin, fillTemplates } from "../../model/dueTimes.ts";
+import { type DueTimes, dueTimes, dueWithin, fillTemplates, hasTemplate } from "../../model/dueTimes.ts";
 import { isRecord } from "../../model/json.ts";
 import { scheduleNamePattern } from "../../model/names.ts";
-import { overlaps, type Schedule, scheduleLimits, takes } from "../../model/schedule.ts";
+import { overlaps, type Schedule, scheduleLimits, takes, withNumbers } from "../../model/schedule.ts";
 import { checkRequest, checkWhole, invalid, type RunRequest, requestSchema } from "../runRequest.ts";
 
 /** What a person or program asks for, before any check of its values. */
@@ -21,7 +21,12 @@ export const scheduleRequestSchema = z.strictObject({
   /** The schedule's runs begin up to so many seconds later, always the same. */
   jitterS: z.number().optional(),
   /** As for a submit. Templates such as `{date}` in its parameters are filled with the due time. */
-  run: requestSchema.omit({ id: true, reuse: true }),
+  run: requestSchema.omit({ id: true }).extend({
+    reuse: z
+      .literal(true)
+      .describe("Each run reuses partials of the run before it; no parameter can have a template then.")
+      .optional(),
+  }),
   /** Changes a schedule that is there. */
   replace: z.boolean().optional(),
 });
@@ -55,21 +60,34 @@ export function checkSchedule(
   const [first] = upcoming;
   if (first === undefined) throw invalid("cron", `${JSON.stringify(cron)} is never due`);
 
-  const parsedAt = (dueMs: number) =>
-    checkRequest(
-      { ...run, ...fillTemplates({ params: run.params ?? {}, tags: run.tags }, dueMs, timeZone) },
-      calculations,
-    );
-  const checked = parsedAt(first);
   const asGiven = run.params ?? {};
-  const params = withTemplates(checked.params, asGiven, fillTemplates(asGiven, first, timeZone));
-  for (const dueMs of upcoming) checkFilled(fillTemplates(params, dueMs, timeZone), parsedAt(dueMs).params);
+  const numbers = numbersIn(run, calculations);
+  const filledAt = (value: unknown, dueMs: number) =>
+    withNumbers(fillTemplates(value, dueMs, timeZone), numbers);
+  const parsedAt = (dueMs: number) => {
+    const params = filledAt(asGiven, dueMs) as typeof asGiven;
+    const noNumber = numbers.find((one) => typeof params[one] === "string");
+    if (noNumber !== undefined)
+      throw invalid(
+        noNumber,
+        `${asGiven[noNumber]} becomes ${params[noNumber]}, and this parameter is a number`,
+        "bad-template",
+      );
+    return checkRequest({ ...run, params, tags: fillTemplates(run.tags, dueMs, timeZone) }, calculations);
+  };
+  const checked = parsedAt(first);
+  const params = withTemplates(checked.params, asGiven, filledAt(asGiven, first));
+  for (const dueMs of upcoming) checkFilled(filledAt(params, dueMs), parsedAt(dueMs).params);
   const { calculation, code, workers, packSize, tolerate, packLimitMs, attempts, deadline, cap } = checked;
+  const { retryAfterS } = checked;
+  if (run.reuse && !isDeepStrictEqual(filledAt(asGiven, first), asGiven))
+    throw invalid("reuse", "parameters with templates are others each time, and nothing can be reused");
   const given = isDeepStrictEqual(params, asGiven) ? undefined : asGiven;
-  const limits = { workers, packSize, tolerate, packLimitMs, attempts, deadline, cap };
+  const limits = { workers, packSize, tolerate, packLimitMs, attempts, retryAfterS, deadline, cap };
   // Those of the first run fit, and only strings do.
   const tags = run.tags as Readonly<Record<string, string>> | undefined;
-  const kept = { calculation: calculation.name, params, given, code, tags, ...limits };
+  const more = { tags, ...(numbers.length === 0 ? {} : { numbers }), reuse: run.reuse };
+  const kept = { calculation: calculation.name, params, given, code, ...more, ...limits };
   return { schedule: { name, cron, timeZone, overlap, catchUpMs, take, jitterS, request: kept }, times };
 }
 
@@ -93,9 +111,20 @@ function checkCatchUp(
   throw invalid("catchUpMs", `${catchUpMs}: at most ${windowTimesMax} due times may be within it`);
 }
 
+/** Parameters that are a number, and whose value here has a template. */
+function numbersIn(
+  { calculation, params = {} }: Pick<RunRequest, "calculation" | "params">,
+  known: Calculations,
+) {
+  const described = known.list().find(({ name }) => name === calculation);
+  if (described === undefined) return [];
+  const rows = known.describeParams(described).filter(({ type }) => /^(number|integer)$/.test(type));
+  return rows.map(({ name }) => name).filter((name) => hasTemplate(params[name]));
+}
+
 /** The parsed value, with the templates of the given one wherever it took a filled string as it was. */
 function withTemplates(parsed: unknown, given: unknown, filled: unknown): unknown {
-  if (typeof parsed === "string" && parsed === filled) return given;
+  if (parsed === filled) return given;
   if (Array.isArray(parsed) && Array.isArray(given) && Array.isArray(filled))
     return parsed.map((one, at) => withTemplates(one, given[at], filled[at]));
   if (!isRecord(parsed) || !isRecord(given) || !isRecord(filled)) return parsed;
@@ -110,11 +139,4 @@ function checkFilled(filled: unknown, parsed: unknown): void {
   );
   const rule = "the calculation changes this value, so it can have no template such as {date}";
   throw invalid(differs ?? "params", rule, "bad-template");
-}
-
-/** The request of one run, as for a submit: its parameters are parsed anew. */
-export function runRequestOf({ request, timeZone }: Schedule, dueMs: number): RunRequest {
-  const { given, params, code: _code, ...rest } = request;
-  const asGiven = fillTemplates(given ?? params, dueMs, timeZone);
-  return { ...rest, params: isRecord(asGiven) ? asGiven : {} };
 }

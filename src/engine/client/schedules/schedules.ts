@@ -11,13 +11,14 @@ import {
   type Marks,
   outcomes,
   overlaps,
+  requestAt,
   type Schedule,
   takes,
 } from "../../model/schedule.ts";
 import { type Client, clientLimits, defined, iso } from "../client.ts";
 import { blobPage } from "../containersAndQueues.ts";
 import { readBlob, readSpec, readState } from "../runDocuments.ts";
-import { checkScheduleName, runRequestOf, upcomingShown } from "./scheduleRequest.ts";
+import { checkScheduleName, upcomingShown } from "./scheduleRequest.ts";
 
 /**
  * Schedules: what is submitted when, by whoever leads. `trigger` and `backfill` submit from here.
@@ -76,7 +77,11 @@ const scheduleSchema = z.object({
   take: z.enum(takes),
   jitterS: z.number(),
   /** As for a submit; templates are not filled. */
-  run: z.looseObject({ calculation: z.string(), params: z.unknown() }),
+  run: z.looseObject({
+    ...{ calculation: z.string(), params: z.unknown() },
+    tags: z.record(z.string(), z.string()).exactOptional(),
+    reuse: z.literal(true).exactOptional(),
+  }),
   paused: z
     .enum(["asked", "unreadable", "deleted"])
     .describe("`unreadable`: no leader could read it, and nothing is due until it is replaced.")
@@ -110,9 +115,12 @@ export const scheduleDetailsSchema = scheduleSchema.extend({
 });
 export type ScheduleDetails = z.infer<typeof scheduleDetailsSchema>;
 
+const asGiven = ({ given, params }: Pick<Schedule["request"], "given" | "params">): unknown =>
+  given ?? params;
+
 async function viewOf(client: Client, { schedule, marks }: StoredSchedule): Promise<ScheduleView> {
   const { request, ...rest } = schedule;
-  const { params, given, code: _code, ...run } = request;
+  const { params, given, code: _code, numbers: _numbers, ...run } = request;
   const recent = marks.recent.map(({ dueMs, ...one }) => ({
     due: iso(dueMs),
     ...one,
@@ -125,7 +133,7 @@ async function viewOf(client: Client, { schedule, marks }: StoredSchedule): Prom
   };
   return {
     ...rest,
-    run: { ...defined(run), params: given ?? params },
+    run: { ...defined(run), params: asGiven({ params, given }) },
     pending: marks.pending.map(iso),
     recent,
     ...defined({
@@ -174,7 +182,7 @@ export async function schedule(client: Client, name: string): Promise<ScheduleDe
     /** `at`: in its time zone. `run`: the id that it will have. */
     upcoming: upcoming.map((dueMs) => ({
       ...{ due: iso(dueMs), at: local(dueMs), run: scheduledRunId(name, dueMs) },
-      params: runRequestOf(one, dueMs).params,
+      params: asGiven(requestAt(one, dueMs)),
     })),
   };
 }

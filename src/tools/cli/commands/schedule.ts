@@ -8,22 +8,26 @@ import {
   schedule,
   schedules,
 } from "../../../engine/client/schedules/schedules.ts";
+import { fillTemplates } from "../../../engine/model/dueTimes.ts";
+import { tagsText } from "../../../engine/model/figures.ts";
 import { overlaps, scheduleLimits, takes } from "../../../engine/model/schedule.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { durationOption, optionNames, wholeOption } from "../options.ts";
+import { durationOption, optionNames, repeated, tagsOf, wholeOption } from "../options.ts";
 import { clipped, type Row, table } from "../render/table.ts";
 import { clip, countOf, duration, oneLine } from "../render/text.ts";
 import { type LimitOptions, limitOptions, limitsOf } from "./submit.ts";
 
 interface AddOptions
   extends LimitOptions,
-    Pick<ScheduleRequest, "overlap" | "take" | "timeZone" | "replace"> {
+    Pick<ScheduleRequest, "overlap" | "take" | "timeZone" | "replace">,
+    Pick<ScheduleRequest["run"], "reuse"> {
   readonly cron: string;
   readonly catchUp?: number;
   readonly jitter?: number;
   readonly param?: readonly string[];
+  readonly tag?: readonly string[];
 }
 
 /** `leasefold schedule …`: what is submitted when, by whoever leads. */
@@ -97,11 +101,9 @@ function addAdd(group: Command, session: Session): void {
     )
     .option("--jitter <seconds>", `begin up to so much later, at most ${jitterSMax}`, wholeOption)
     .option("--replace", "change the schedule of this name")
-    .option(
-      "-p, --param <name=value>",
-      "set a parameter by its name; repeatable",
-      (pair, before: string[] = []) => [...before, pair],
-    )
+    .option("--reuse", "each run reuses what the one before has of the same inputs")
+    .option("--tag <key=value>", "a word about its runs: team=risk, night={date}; repeatable", repeated)
+    .option("-p, --param <name=value>", "set a parameter by its name; repeatable", repeated)
     .allowUnknownOption()
     .allowExcessArguments();
   limitOptions(command).action(async (name: string, asked: string, options: AddOptions, self: Command) => {
@@ -109,7 +111,9 @@ function addAdd(group: Command, session: Session): void {
     const calculation = await askedCalculation(session, asked);
     const own = optionNames(self);
     const params = readFreeOptions(self.args.slice(2), options.param, calculation.params, own);
-    const run = { calculation: calculation.name, params, ...limitsOf(options) };
+    const { reuse } = options;
+    const tags = tagsOf(options.tag, fillTemplates(options.tag, 0, "UTC"));
+    const run = { calculation: calculation.name, params, ...limitsOf(options), reuse, tags };
     const rule = { cron, timeZone, overlap, take, replace, catchUpMs, jitterS };
     const added = await calculation.schedule({ name, ...rule, run });
     const made = await schedule(await session.client(), name);
@@ -156,17 +160,18 @@ async function list(session: Session): Promise<void> {
 
 function detailsOf({ cli }: Session, found: ScheduleDetails): string {
   const { name, cron, timeZone, overlap, catchUpMs, take, jitterS, run, pending, upcoming, recent } = found;
-  const { calculation, params } = run;
+  const { calculation, params, tags, reuse } = run;
   const rules = [
     `overlap ${overlap}`,
     `catch-up ${duration(catchUpMs / 1_000)}, takes ${take}`,
     ...(jitterS === 0 ? [] : [`jitter ${jitterS} s`]),
+    ...(reuse === undefined ? [] : ["reuses the run before"]),
   ];
   const word = ({ outcome, count = 1, run: id }: ScheduleDetails["recent"][number]): string =>
     id ?? `${outcomeWords[outcome]}${count === 1 ? "" : `, ${countOf(count, "due time")} from here on`}`;
   const lines = [
     `${name}: ${cron} ${timeZone}; ${rules.join(", ")}`,
-    `runs ${calculation} with ${JSON.stringify(params)}`,
+    `runs ${calculation} with ${JSON.stringify(params)}${tags === undefined ? "" : `, tags ${tagsText(tags)}`}`,
     `next: ${nextText(found)}`,
     ...(pending.length === 0
       ? []

@@ -4,6 +4,7 @@ const deleted = "a run that a person deletes while its schedule cannot be writte
 const outlasts = "a run that outlasts its schedule: the next are skipped, queued, or cancel it";
 const nobody = "nobody led for hours: the latest due time is run, and the others have a word";
 const taken = "a person's run has the id of a due run: the schedule says so and continues";
+const reuses = "each run of a schedule that reuses takes what the one before has, past one that never ended";
 const submitting = "leader/perform/submitDue.ts";
 
 /** Schedules: what is due is decided once, recorded, and then submitted. */
@@ -65,5 +66,12 @@ export const scheduleRules: readonly Mutant[] = [
       'if (there?.spec.schedule !== schedule.name) return "id-taken";',
       'if (there === undefined) return "id-taken";',
     ),
+  },
+  {
+    without: "what the run before has",
+    rule: 34,
+    killedBy: "the scenario's own end",
+    cases: [reuses],
+    edits: edit(submitting, "before.toReversed()", "before.slice(0, 0)"),
   },
 ];

@@ -13,10 +13,18 @@ import type { Scenario } from "./scenarios.ts";
 
 const minuteMs = 60_000;
 
-type Asked = Partial<Omit<ScheduleRequest, "run" | "name">> & { readonly chunks?: number };
+type Asked = Partial<Omit<ScheduleRequest, "run" | "name">> & {
+  readonly chunks?: number;
+  readonly reuse?: true;
+};
 
-async function add(script: Script, name: string, { chunks = 2, ...asked }: Asked = {}): Promise<void> {
-  const run = { calculation: "ranges", params: { chunks, list: false }, packSize: 1 };
+async function add(script: Script, name: string, { chunks = 2, reuse, ...asked }: Asked = {}): Promise<void> {
+  const run = {
+    calculation: "ranges",
+    params: { chunks, list: false },
+    packSize: 1,
+    ...(reuse && { reuse }),
+  };
   const request = { name, cron: "* * * * *", catchUpMs: 300_000, ...asked, run };
   await script.world.finish(addSchedule(script.engine.client, request));
 }
@@ -157,6 +165,27 @@ export const schedules: Readonly<Record<string, Scenario>> = {
         "it is told",
       );
       script.must(recent.at(-1)?.outcome === "submitted", "the next ones run");
+      await finish(script, deleteSchedule(script.engine.client, "s"));
+    }),
+
+  "each run of a schedule that reuses takes what the one before has, past one that never ended": () =>
+    play({ seed: 76, calm: true }, async (script) => {
+      script.start();
+      await add(script, "s", { reuse: true, overlap: "allow", chunks: 6 });
+      await script.until("one is complete", () => phases(script, "s")[0] === "complete");
+      await script.until(
+        "another is there",
+        () => runsOf(script, "s")[1]?.marker !== undefined,
+        3 * minuteMs,
+      );
+      await script.tell("cancel", runsOf(script, "s")[1]?.id ?? "");
+      await script.until("a third is complete", () => phases(script, "s")[2] === "complete", 3 * minuteMs);
+      const [first, , third] = runsOf(script, "s");
+      const { reused } = third?.manifests.get(1) ?? {};
+      script.must(
+        reused?.packs === 6 && reused.runs.join() === first?.id,
+        "all packs are those of the first",
+      );
       await finish(script, deleteSchedule(script.engine.client, "s"));
     }),
 };
