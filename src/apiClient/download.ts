@@ -116,6 +116,8 @@ async function hasher(): Promise<Hasher> {
     const hash = createHash("sha256");
     return { update: (piece) => void hash.update(piece), digest: async () => hash.digest("hex") };
   }
+  if (globalThis.crypto.subtle === undefined)
+    throw new Error("a browser hashes only on https or on this machine (localhost); use leasefold result");
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   return {
     update: (piece) => void pieces.push(piece),

@@ -2,13 +2,14 @@ import type { Costs, CostsQuery } from "../engine/client/costs.ts";
 import type { DescribedCalculation } from "../engine/client/describeCalculations.ts";
 import type { RunEstimate } from "../engine/client/estimate/estimateRun.ts";
 import type { PlanRequest } from "../engine/client/estimate/planInThread.ts";
+import type { UploadedBytes } from "../engine/client/inputs.ts";
 import type { Workers } from "../engine/client/inspection/workers.ts";
 import type { LeaderView } from "../engine/client/leader.ts";
-import type { QueueView } from "../engine/client/queues.ts";
+import type { PeekedQueue, QueueView } from "../engine/client/queues.ts";
 import type { RunRequest } from "../engine/client/runRequest.ts";
 import type { RunsPage } from "../engine/client/runs.ts";
 import type { Submitted } from "../engine/client/submit.ts";
-import { asker, jsonBy, persist } from "./request.ts";
+import { type Ask, asker, jsonBy, persist } from "./request.ts";
 import { query, type Run, runOf } from "./run.ts";
 import { schedulesOf } from "./schedules.ts";
 
@@ -58,11 +59,14 @@ export interface RunsOptions {
   readonly cursor?: string;
 }
 
-export type Leasefold = ReturnType<typeof connect>;
-
 /** Asks nothing yet. */
-export function connect({ url, fetch: send = fetch, ...proofs }: ConnectOptions) {
-  const ask = asker({ url: url.endsWith("/") ? url : `${url}/`, fetch: send, proof: () => proofOf(proofs) });
+export const connect = ({ url, fetch: send = fetch, ...proofs }: ConnectOptions): Leasefold =>
+  clientOf(asker({ url: url.endsWith("/") ? url : `${url}/`, fetch: send, proof: () => proofOf(proofs) }));
+
+export type Leasefold = ReturnType<typeof clientOf>;
+
+/** The same over requests of one's own. */
+export function clientOf(ask: Ask) {
   const json = jsonBy(ask);
   const post = <T>(path: string, body: object, signal?: AbortSignal) =>
     json<T>(path, { method: "POST", body, signal });
@@ -85,9 +89,27 @@ export function connect({ url, fetch: send = fetch, ...proofs }: ConnectOptions)
       (await get<{ readonly calculations: readonly DescribedCalculation[] }>("calculations")).calculations,
     /** What runs cost, of all and by the values of a tag: `{ by: "team", since: "30d" }`. */
     costs: (options: CostsQuery = {}) => get<Costs>(`costs${query(options)}`),
+    /** Uploads one file of at most 8 MiB to `prefix/path`; the answer has the source that calculations take. */
+    upload: (
+      path: string,
+      body: Blob | Uint8Array<ArrayBuffer>,
+      { signal, ...given }: { readonly replace?: boolean; readonly signal?: AbortSignal } = {},
+    ) =>
+      persist(
+        () =>
+          json<UploadedBytes>(`uploads/${path.split("/").map(encodeURIComponent).join("/")}${query(given)}`, {
+            method: "POST",
+            bytes: body,
+            signal,
+          }),
+        { signal },
+      ),
     schedules: schedulesOf(ask),
     leader: () => get<LeaderView>("leader"),
     workers: () => get<Workers>("workers"),
+    /** The first messages of a queue, which stay in it. */
+    peek: (queue: string, { n }: { readonly n?: number } = {}) =>
+      get<PeekedQueue>(`queues/${encodeURIComponent(queue)}${query({ n })}`),
     queues: async () => (await get<{ readonly queues: readonly QueueView[] }>("queues")).queues,
   };
 }

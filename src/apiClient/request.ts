@@ -39,9 +39,11 @@ export class ApiError extends Error {
   }
 }
 
-export interface Asked {
+interface Asked {
   readonly method?: "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
+  /** Sent as JSON. */
   readonly body?: unknown;
+  readonly bytes?: Blob | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
@@ -62,7 +64,7 @@ export interface AskOptions {
 /** Requests to one API: the proof goes into a header, and cookies and referrers nowhere. */
 export const asker =
   ({ url, fetch: send, proof, heard }: AskOptions): Ask =>
-  async (path, { method = "GET", body, headers, signal } = {}) => {
+  async (path, { method = "GET", body, bytes, headers, signal } = {}) => {
     const proven = await proof();
     const answer = await send(new URL(path, url), {
       method,
@@ -72,10 +74,11 @@ export const asker =
       redirect: "error",
       headers: {
         ...proven,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(bytes && { "content-type": "application/octet-stream" }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? bytes && { body: bytes } : { body: JSON.stringify(body) }),
       ...(signal == null ? {} : { signal }),
     }).catch((error: unknown) => {
       throw signal?.aborted ? error : noAnswer(error);

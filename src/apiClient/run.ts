@@ -1,6 +1,11 @@
 import type { Commanded } from "../engine/client/commands/command.ts";
 import type { Failures } from "../engine/client/failures.ts";
+import type { Durations } from "../engine/client/inspection/durations.ts";
+import type { PackMap } from "../engine/client/inspection/packMap.ts";
+import type { Timeline } from "../engine/client/inspection/timeline.ts";
+import type { Logs } from "../engine/client/logs.ts";
 import type { Verification } from "../engine/client/questions/verify.ts";
+import type { FoundResult } from "../engine/client/result.ts";
 import type { RunView } from "../engine/client/runView.ts";
 import type { Submitted } from "../engine/client/submit.ts";
 import { type DownloadOptions, download, type Result } from "./download.ts";
@@ -19,6 +24,8 @@ export interface SoFar {
   readonly contentType: string;
   /** False but for a run that has its result. */
   readonly complete: boolean;
+  /** How many chunks it covers, and of how many: `123/1000`; undefined of a result. */
+  readonly chunks: string | undefined;
   /** Ranges of the chunks that it covers, such as `0-99,200-222`; undefined of a result. */
   readonly covers: string | undefined;
   readonly body: Uint8Array<ArrayBuffer>;
@@ -35,6 +42,8 @@ export function query(given: object): string {
 export function runOf(ask: Ask, id: string, submitted?: Submitted) {
   const path = `runs/${encodeURIComponent(id)}`;
   const json = jsonBy(ask);
+  const get = <T>(what: string, given: object = {}) =>
+    persist(() => json<T>(`${path}/${what}${query(given)}`));
   const patch = (body: object) => json<Commanded>(path, { method: "PATCH", body });
   const status = ({ signal }: Waiting = {}) => persist(() => json<RunView>(path, { signal }), { signal });
 
@@ -85,11 +94,24 @@ export function runOf(ask: Ask, id: string, submitted?: Submitted) {
       return {
         contentType: headers.get("content-type") ?? "application/octet-stream",
         complete: headers.get("leasefold-complete") !== "false",
+        chunks: headers.get("leasefold-chunks") ?? undefined,
         covers: headers.get("leasefold-covers") ?? undefined,
         body: new Uint8Array(await answer.arrayBuffer()),
       };
     },
-    failures: (given: { readonly max?: number } = {}) => json<Failures>(`${path}/failures${query(given)}`),
+    /** A file that chunks saved, by the name that a result of files lists. */
+    file: (name: string, options?: DownloadOptions) => download(ask, `${path}/files/${name}`, options),
+    /** What a result was made of: hash, gaps, code, terms. */
+    manifest: (given: { readonly generation?: number } = {}) =>
+      get<FoundResult["manifest"]>("manifest", given),
+    failures: (given: { readonly max?: number } = {}) => get<Failures>("failures", given),
+    /** What its code printed. */
+    logs: (given: { readonly chunk?: number; readonly max?: number } = {}) => get<Logs>("logs", given),
+    map: () => get<PackMap>("map"),
+    durations: () => get<Durations>("durations"),
+    timeline: () => get<Timeline>("timeline"),
+    /** The run as one HTML file that needs no script. */
+    report: async () => await (await persist(() => ask(`${path}/report`))).text(),
     /** Begins the generation after the present one, once, however often the request is repeated. */
     async retry(
       given: { readonly redo?: "recompute" | "mix" | "changed-inputs"; readonly generation?: number } = {},

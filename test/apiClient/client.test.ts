@@ -131,6 +131,22 @@ describe("a result", () => {
     expect(await failureOf((await run.result()).json())).toEqual(["corrupt", "corrupt", undefined]);
   });
 
+  it("is read whole from a server that gives less than it is asked for, and its file has a safe name", async () => {
+    const sha256 = createHash("sha256").update("hello").digest("hex");
+    const parts: typeof fetch = async (input, init) => {
+      const [, from = "0"] = /bytes=(\d+)/.exec(new Request(input, init).headers.get("range") ?? "") ?? [];
+      const body = "hello".slice(Number(from), Number(from) + 2);
+      const headers = {
+        etag: `"${sha256}"`,
+        "content-range": `bytes ${from}-${Number(from) + body.length - 1}/5`,
+        "content-disposition": 'inline; filename="../a b.txt"',
+      };
+      return new Response(body, { status: 206, headers });
+    };
+    const result = await connect({ url, fetch: parts }).run("r1").result();
+    expect([await result.text(), result.fileName]).toEqual(["hello", "_a_b.txt"]);
+  });
+
   it("is waited for, and one of a run that failed is an error", async () => {
     const { leasefold, putState, client } = await world();
     const run = await leasefold.submit("sum", { to: 10 }, { id: "r1" });
@@ -150,6 +166,25 @@ describe("the client", () => {
     expect((await leasefold.queues()).map(({ queue }) => queue)).toContain("test-packs");
     expect((await leasefold.calculations()).map(({ name }) => name)).toEqual(["sum"]);
     expect(await leasefold.plan({ calculation: "sum", params: { to: 100 } })).toMatchObject({ chunks: 100 });
+  });
+
+  it("asks for what is known of a run, peeks into a queue and uploads a file", async () => {
+    const { leasefold, putResult } = await world();
+    const run = await leasefold.submit("sum", { to: 10 }, { id: "r1" });
+    const of = { run: "r1" };
+    expect(await Promise.all([run.map(), run.durations(), run.timeline(), run.failures()])).toMatchObject([
+      ...[of, of, of, of],
+    ]);
+    expect(await run.logs({ max: 5 })).toMatchObject({ lines: [] });
+    await putResult(run.submitted ?? expect.fail(), "55");
+    expect(await run.manifest({ generation: 1 })).toMatchObject({ run: "r1", bytes: 2, complete: true });
+    expect(await failureOf(run.file("0".repeat(64)))).toEqual(["unknown", "unknown-file", "name"]);
+    expect(await leasefold.peek("packs", { n: 2 })).toMatchObject({ queue: "test-packs", messages: [] });
+    const uploaded = { source: "test-inputs/new/a b.csv", bytes: 2 };
+    expect(await leasefold.upload("new/a b.csv", new Uint8Array(2))).toMatchObject(uploaded);
+    expect(await failureOf(leasefold.upload("new/a b.csv", new Blob(["other"])))).toEqual([
+      ...["conflict", "other-content", "path"],
+    ]);
   });
 
   it("tells errors by kind, code and field", async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { ApiError } from "../../src/apiClient/request.ts";
-import { connect } from "../../src/tools/dashboard/data/api.ts";
-import { keyStore } from "../../src/tools/dashboard/data/key.ts";
+import { asksWith, keyStore } from "../../src/tools/dashboard/data/key.ts";
 
 function tabStorage() {
   const held = new Map<string, string>();
@@ -42,7 +41,7 @@ function connected(answers: readonly (() => Response | Promise<Response>)[]) {
     sent.push({ url: url.href, init });
     return await (rest.shift() ?? answers.at(-1))?.();
   }) as unknown as typeof fetch;
-  return { sent, key, api: connect(key, "http://app/api/ui", send, () => 1_000) };
+  return { sent, key, api: asksWith(key, "http://app/api/ui", send, () => 1_000) };
 }
 
 test("the key is sent as a header to the API beside the page, and never in an address", async () => {
@@ -92,6 +91,6 @@ test("401 takes the refused key away, but not the one that was entered meanwhile
 test("the service's clock is known from the date of its answers", async () => {
   const date = new Date(61_000).toUTCString();
   const { api } = connected([() => Response.json({}, { headers: { date } })]);
-  await api.json("runs");
-  expect(api.clockOffsetMs).toBe(60_000);
+  await api.ask("runs");
+  expect(api.clockOffsetMs()).toBe(60_000);
 });

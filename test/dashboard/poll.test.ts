@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../src/apiClient/request.ts";
+import { ApiError, type Ask } from "../../src/apiClient/request.ts";
 import { type Polled, startPoll } from "../../src/tools/dashboard/data/poll.ts";
 
 /** A poll in virtual time: answers are given one by one, and waits end when the test says so. */
@@ -13,14 +13,12 @@ function world(
   let visible = true;
   let changed = (): void => {};
   const rest = [...answers];
-  const api = {
-    ask: async (_path: string, { headers }: { headers?: Readonly<Record<string, string>> } = {}) => {
-      asked.push(headers?.["if-none-match"]);
-      return await (rest.shift() ?? (() => new Response(null, { status: 304 })))();
-    },
+  const ask: Ask = async (_path, { headers } = {}) => {
+    asked.push(headers?.["if-none-match"]);
+    return await (rest.shift() ?? (() => new Response(null, { status: 304 })))();
   };
   const poll = startPoll<{ n: number }>(
-    api,
+    ask,
     "runs/x",
     { everyMs: () => everyMs, onChange: (polled) => seen.push(polled) },
     {

@@ -1,8 +1,6 @@
-import { createHash } from "node:crypto";
 import { csvParse } from "d3-dsv";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fetchChecked, fileNameOf } from "../../src/tools/dashboard/run/result/fetchChecked.ts";
 import { csvRecords, previewBytesMax, previewOf } from "../../src/tools/dashboard/run/result/preview.ts";
 import { shownResult } from "../../src/tools/dashboard/run/result/shownResult.ts";
 import { viewOf } from "../browser/fixture/fixtureRuns.ts";
@@ -144,71 +142,6 @@ test("CSV is read as by a library, whatever its fields hold", () => {
       },
     ),
   );
-});
-
-/** Answers ranges as the API does: parts of at most `partMax` bytes, of the version of the ETag. */
-function served(body: Uint8Array<ArrayBuffer>, partMax: number) {
-  const asked: string[] = [];
-  const ask = async (path: string, { headers = {} }: { headers?: Readonly<Record<string, string>> } = {}) => {
-    asked.push(`${path} ${headers["range"] ?? ""} ${headers["if-range"] ?? ""}`.trim());
-    const [, from, to] = /bytes=(\d+)-(\d+)/.exec(headers["range"] ?? "") ?? [];
-    const part =
-      from === undefined ? body : body.slice(Number(from), Math.min(Number(to) + 1, Number(from) + partMax));
-    const shared = {
-      etag: '"v"',
-      "content-type": "text/plain",
-      "content-disposition": 'inline; filename="../a b.txt"',
-    };
-    return new Response(part, { status: from === undefined ? 200 : 206, headers: shared });
-  };
-  return { asked, api: { ask } };
-}
-
-const facts = (body: Uint8Array) => ({
-  ...{ bytes: body.length, generation: 2 },
-  sha256: createHash("sha256").update(body).digest("hex"),
-});
-const { signal } = new AbortController();
-
-test("a small result is read at once, hashed and named safely", async () => {
-  const body = bytesOf("hello");
-  const { api, asked } = served(body, 100);
-  const found = await fetchChecked(api, "runs/x/result?generation=2", facts(body), { signal });
-  expect(found).toMatchObject({ equal: true, contentType: "text/plain", fileName: "_a_b.txt" });
-  expect(asked).toEqual(["runs/x/result?generation=2"]);
-});
-
-test("a large result is read in parts of one version, however small the server makes them", async () => {
-  const body = new Uint8Array(9 * 1024 * 1024 + 5).map((_, index) => index % 251);
-  const { api, asked } = served(body, 3 * 1024 * 1024);
-  const seen: number[] = [];
-  const found = await fetchChecked(api, "runs/x/result?generation=2", facts(body), {
-    signal,
-    onProgress: (at) => seen.push(at),
-  });
-  expect(found.equal).toBe(true);
-  expect(Buffer.from(found.bytes).equals(Buffer.from(body))).toBe(true);
-  expect(seen.at(-1)).toBe(body.length);
-  expect(asked[1]).toMatch(/bytes=\d+-\d+ "v"$/);
-});
-
-test("bytes that are not those of the manifest are told apart, and too few or too many are an error", async () => {
-  const body = bytesOf("hello");
-  const other = await fetchChecked(served(bytesOf("hallo"), 9).api, "r", facts(body), { signal });
-  expect(other.equal).toBe(false);
-  await expect(fetchChecked(served(bytesOf("hello!"), 9).api, "r", facts(body), { signal })).rejects.toThrow(
-    "does not fit",
-  );
-  await expect(fetchChecked(served(bytesOf(""), 9).api, "r", facts(body), { signal })).rejects.toThrow(
-    "does not fit",
-  );
-});
-
-test("a file name has no folder and no hidden start", () => {
-  expect(
-    ["../../x.json", ".bashrc", "a/b.png", ""].map((name) => fileNameOf(`attachment; filename="${name}"`)),
-  ).toEqual(["_.._x.json", "bashrc", "a_b.png", undefined]);
-  expect(fileNameOf(null)).toBeUndefined();
 });
 
 const packs = { total: 10, done: 4, failed: 0, sent: 10, again: 0 };

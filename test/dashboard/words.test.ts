@@ -11,7 +11,6 @@ import { figuresOf } from "../../src/tools/dashboard/run/liveFigures.ts";
 import {
   canRetry,
   commandText,
-  requestOf,
   retryButton,
   retryText,
   verbsOf,
@@ -50,16 +49,6 @@ test("only what makes sense for a run can be done with it", () => {
   expect(verbsOf(failed)).toEqual(["retry", "delete"]);
   const complete = viewOf({ run: "x", word: "complete", phase: "complete", active: false });
   expect([canRetry(complete), canRetry({ ...complete, word: "complete-with-gaps" })]).toEqual([false, true]);
-});
-
-test("each verb asks the route that does it", () => {
-  expect(requestOf("pause").asked).toEqual({ method: "PATCH", body: { want: "paused" } });
-  expect(requestOf("cancel", { keep: true }).asked.body).toEqual({ want: "cancelled", keep: true });
-  expect(requestOf("retry", { redo: "mix" })).toEqual({
-    suffix: "/retry",
-    asked: { method: "POST", body: { redo: "mix" } },
-  });
-  expect(requestOf("retry").asked).not.toHaveProperty("body");
 });
 
 test("a command that no leader has answered is told, one that is done is not", () => {

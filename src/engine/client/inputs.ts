@@ -20,6 +20,7 @@ const inputsSchema = z
 export const uploadsSchema = z.object({ uploads: list(inputsSchema) });
 export type Inputs = z.infer<typeof inputsSchema>;
 export const uploadedSchema = inputsSchema.pick({ source: true, bytes: true }).extend({ sha256: text });
+export type UploadedBytes = z.infer<typeof uploadedSchema>;
 
 /** Names that are deleted in one call. */
 const deletedAtOnce = 1_000;
@@ -81,7 +82,7 @@ export async function uploadBytes(
   path: string,
   body: Uint8Array,
   { replace }: { readonly replace: boolean },
-): Promise<z.infer<typeof uploadedSchema>> {
+): Promise<UploadedBytes> {
   checkInputName(path);
   const { storage, names } = client;
   const sha256 = hash("sha256", body);

@@ -45,6 +45,8 @@ export const peekedSchema = z
   .object({ queue: text, messages: list(messageSchema) })
   .meta({ id: "QueueMessages" });
 
+export type PeekedQueue = z.infer<typeof peekedSchema>;
+
 export const queues = (client: Client): Promise<readonly QueueView[]> =>
   Promise.all(queuesOf(client.names).map((queue) => viewQueue(client, queue)));
 
@@ -61,11 +63,7 @@ async function viewQueue({ storage }: Client, queue: string): Promise<QueueView>
  * Up to `max` messages, 1 to 32, without dequeuing them. `name` is the real name or the part after the namespace. Throws
  * `InputError` for a queue that is not of this namespace.
  */
-export async function peekQueue(
-  { storage, names }: Client,
-  name: string,
-  max = 1,
-): Promise<z.infer<typeof peekedSchema>> {
+export async function peekQueue({ storage, names }: Client, name: string, max = 1): Promise<PeekedQueue> {
   checkWhole("n", max, limits.peekMax, "bad-count");
   const all = queuesOf(names);
   const prefix = names.packs.slice(0, -"packs".length);

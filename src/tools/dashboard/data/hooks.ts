@@ -1,14 +1,15 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { type Api, connect, textOfError } from "./api.ts";
-import { keyStore } from "./key.ts";
+import { clientOf } from "../../../apiClient/leasefoldClient.ts";
+import { asksWith, keyStore } from "./key.ts";
 import { browserPorts, nothingYet, type Polled, startPoll } from "./poll.ts";
 
-/** One key and one connection for the whole page. */
+/** One key and one client for the whole page. */
 export const key = keyStore(window.sessionStorage);
-export const api: Api = connect(key, document.baseURI, window.fetch.bind(window), Date.now);
+const { ask, clockOffsetMs } = asksWith(key, document.baseURI, window.fetch.bind(window), Date.now);
+export const client = clientOf(ask);
 
 /** The service's time, as far as this page knows it. */
-export const serviceNowMs = (): number => Date.now() + api.clockOffsetMs;
+export const serviceNowMs = (): number => Date.now() + clockOffsetMs();
 
 export type UsedPoll<T> = Polled<T> & { readonly refresh: () => void };
 
@@ -27,7 +28,7 @@ export function usePoll<T>(
       everyMs: (polled: Polled<T>) => every.current(polled),
       onChange: (polled: Polled<T>) => setHeld({ path, polled }),
     };
-    const poll = startPoll<T>(api, path, options, browserPorts);
+    const poll = startPoll<T>(ask, path, options, browserPorts);
     running.current = poll;
     return () => poll.stop();
   }, [path]);
@@ -74,7 +75,8 @@ export function useDoing<T>() {
       setNow({ kind: "done", value });
       return value;
     } catch (error) {
-      if (!mine.signal.aborted) setNow({ kind: "failed", error, text: textOfError(error) });
+      if (!mine.signal.aborted)
+        setNow({ kind: "failed", error, text: error instanceof Error ? error.message : String(error) });
       return undefined;
     }
   }, []);

@@ -1,3 +1,5 @@
+import { asker } from "../../../apiClient/request.ts";
+
 /** Where the function key is: in memory, and in `sessionStorage` only if the person asked for it. Never in an address. */
 export type KeyStore = ReturnType<typeof keyStore>;
 
@@ -38,4 +40,23 @@ export function keyStore(tab: Tab) {
       return () => listeners.delete(listener);
     },
   };
+}
+
+const keyHeader = "x-functions-key";
+
+/** Requests to the API that served the page, with the key of the page. */
+export function asksWith(key: KeyStore, url: string, send: typeof fetch, nowMs: () => number) {
+  let clockOffsetMs = 0;
+  const ask = asker({
+    ...{ url, fetch: send },
+    proof: () => (key.key === undefined ? {} : { [keyHeader]: key.key }),
+    heard({ status, headers }, used) {
+      const date = Date.parse(headers.get("date") ?? "");
+      if (Number.isFinite(date)) clockOffsetMs = date - nowMs();
+      // A key that was replaced meanwhile must not take the new one with it.
+      if (status === 401 && used[keyHeader] === key.key) key.refuse();
+    },
+  });
+  /** The offset: the service's time minus this machine's, by the `Date` of the last answer. */
+  return { ask, clockOffsetMs: () => clockOffsetMs };
 }

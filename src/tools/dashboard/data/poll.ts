@@ -1,5 +1,4 @@
-import { ApiError } from "../../../apiClient/request.ts";
-import type { Api } from "./api.ts";
+import { ApiError, type Ask } from "../../../apiClient/request.ts";
 
 /** What a poll knows: the last answer, and the error of the last try if it failed. */
 export interface Polled<T> {
@@ -29,7 +28,7 @@ const backoffMsMax = 10_000;
  * tab is hidden, and at once when it is shown again. `everyMs` of the newest value says how soon; undefined ends it.
  */
 export function startPoll<T>(
-  api: Pick<Api, "ask">,
+  asks: Ask,
   path: string,
   options: {
     readonly everyMs: (polled: Polled<T>) => number | undefined;
@@ -51,7 +50,7 @@ export function startPoll<T>(
     let waitMs: number | undefined;
     try {
       const headers = polled.etag === undefined ? {} : { "if-none-match": polled.etag };
-      const answer = await api.ask(path, { headers, signal: own.signal });
+      const answer = await asks(path, { headers, signal: own.signal });
       const at = ports.nowMs();
       if (answer.status === 304) polled = without(polled, at);
       else {

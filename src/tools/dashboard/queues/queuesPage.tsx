@@ -1,8 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
-import type { QueueView } from "../../../engine/client/queues.ts";
+import type { PeekedQueue, QueueView } from "../../../engine/client/queues.ts";
 import { count, duration } from "../../../engine/model/figures.ts";
 import { valueText } from "../../../engine/model/json.ts";
-import type { QueueMessages } from "../data/answers.ts";
 import { serviceNowMs, usePoll } from "../data/hooks.ts";
 import { Empty, Facts, Head, Panel } from "../parts/parts.tsx";
 import { Stale } from "../parts/stale.tsx";
@@ -62,7 +61,7 @@ const isPoison = (queue: string): boolean => queue.endsWith("-poison");
 const peeked = 16;
 
 function Messages({ queue }: { readonly queue: string }): JSX.Element {
-  const polled = usePoll<QueueMessages>(`queues/${encodeURIComponent(queue)}?n=${peeked}`, () => undefined);
+  const polled = usePoll<PeekedQueue>(`queues/${encodeURIComponent(queue)}?n=${peeked}`, () => undefined);
   const messages = polled.value?.messages;
   return (
     <Panel
@@ -93,7 +92,7 @@ function Messages({ queue }: { readonly queue: string }): JSX.Element {
 
 const hidden: ReadonlySet<string> = new Set(["v", "kind", "uid"]);
 
-function Message({ message }: { readonly message: QueueMessages["messages"][number] }): JSX.Element {
+function Message({ message }: { readonly message: PeekedQueue["messages"][number] }): JSX.Element {
   const { insertedAt, dequeueCount, kind, decoded, text, cut } = message;
   const facts = Object.entries(decoded ?? {}).filter(([name]) => !hidden.has(name) && name !== "run");
   const run = decoded?.run;

@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
 import type { RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
+import type { PlanRequest } from "../../../engine/client/estimate/planInThread.ts";
 import type { RunView } from "../../../engine/client/runView.ts";
 import { percent } from "../../../engine/model/figures.ts";
-import { api, useDoing } from "../data/hooks.ts";
+import { client, useDoing } from "../data/hooks.ts";
 import { Notice, Panel } from "../parts/parts.tsx";
 import { CallsTable } from "./callsTable.tsx";
 
@@ -12,9 +13,8 @@ export function CostPanel(of: { readonly view: RunView; readonly readOnly: boole
   const planning = useDoing<RunEstimate>();
   const { now } = planning;
   const plan = now.kind === "done" ? now.value : undefined;
-  const body = { calculation: view.calculation, params: view.params };
-  const estimate = () =>
-    planning.start((signal) => api.json<RunEstimate>("plan", { method: "POST", body, signal }));
+  const body = { calculation: view.calculation, params: view.params as PlanRequest["params"] };
+  const estimate = () => planning.start((signal) => client.plan(body, { signal }));
   return (
     <Panel title="Calls and cost" aside={<span class="dim">estimate, list prices</span>}>
       <CallsTable view={view} plan={plan} />

@@ -1,18 +1,16 @@
 import type { JSX } from "preact";
 import type { Durations } from "../../../engine/client/inspection/durations.ts";
 import type { RunView } from "../../../engine/client/runView.ts";
-import { api, useDoing } from "../data/hooks.ts";
+import { client, useDoing } from "../data/hooks.ts";
 import { Notice, Panel } from "../parts/parts.tsx";
 import { DurationsView } from "./durationsView.tsx";
-import { pathOf } from "./steer/steering.ts";
 
 /** How long packs took. Reading it lists the partials, so it is asked for. */
 export function DurationsPanel({ view }: { readonly view: RunView }): JSX.Element | null {
   const reading = useDoing<Durations>();
   const { now } = reading;
   if (view.packs === undefined) return null;
-  const read = () =>
-    reading.start((signal) => api.json<Durations>(`${pathOf(view.run)}/durations`, { signal }));
+  const read = () => reading.start(() => client.run(view.run).durations());
   const again = (
     <button type="button" class="quiet" aria-disabled={now.kind === "busy"} onClick={() => void read()}>
       {now.kind === "busy" ? "Reading …" : now.kind === "done" ? "Read again" : "Read durations"}

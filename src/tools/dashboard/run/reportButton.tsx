@@ -1,9 +1,7 @@
 import type { JSX } from "preact";
-import { api, useDoing } from "../data/hooks.ts";
+import { client, useDoing } from "../data/hooks.ts";
 import { announce } from "../parts/announce.tsx";
-import { fileNameOf } from "./result/fetchChecked.ts";
 import { saveFile } from "./result/saveFile.ts";
-import { pathOf } from "./steer/steering.ts";
 
 /** Downloads the run as one file that needs no script to be read. */
 export function ReportButton({ run }: { readonly run: string }): JSX.Element {
@@ -12,10 +10,8 @@ export function ReportButton({ run }: { readonly run: string }): JSX.Element {
   const download = async (): Promise<void> => {
     await reading.start(async (signal) => {
       try {
-        const answer = await api.ask(`${pathOf(run)}/report`, { signal });
-        const bytes = await answer.arrayBuffer();
-        const fileName = fileNameOf(answer.headers.get("content-disposition")) ?? "report.html";
-        saveFile({ bytes, contentType: "text/html", fileName });
+        const fileName = `${run}.html`;
+        saveFile({ bytes: await client.run(run).report(), contentType: "text/html", fileName });
         announce(`${fileName} downloaded`);
       } catch (error) {
         if (!signal.aborted) announce(`no report: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,6 +1,5 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Instance } from "../data/answers.ts";
 import { key, usePoll } from "../data/hooks.ts";
 import { LeaderPage } from "../leader/leaderPage.tsx";
 import { Announcer } from "../parts/announce.tsx";
@@ -113,6 +112,13 @@ function Top(of: { readonly route: Route; readonly readOnly: boolean | undefined
       ) : null}
     </header>
   );
+}
+
+/** The answer of the route `instance`. */
+interface Instance {
+  readonly version: string;
+  readonly instance: string;
+  readonly readOnly: boolean;
 }
 
 function Foot({ instance }: { readonly instance: Instance | undefined }): JSX.Element {

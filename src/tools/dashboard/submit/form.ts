@@ -1,3 +1,4 @@
+import type { RunRequest } from "../../../engine/client/runRequest.ts";
 import { typedMs } from "../../../engine/model/figures.ts";
 import { isRecord, valueText } from "../../../engine/model/json.ts";
 import { type Field, fieldsOf, issueOf, type Schema } from "./schema.ts";
@@ -117,7 +118,7 @@ function optionIssue(name: OptionName, text: string): string | undefined {
 }
 
 /** The body of `POST runs`. */
-export function requestOf({ calculation, params, options }: FormState): Readonly<Record<string, unknown>> {
+export function requestOf({ calculation, params, options }: FormState): RunRequest {
   const given = (name: OptionName) => {
     const text = options[name]?.trim() ?? "";
     return text === "" ? undefined : text;
@@ -133,10 +134,10 @@ export function requestOf({ calculation, params, options }: FormState): Readonly
     ...Object.fromEntries(numbers),
     ...(given("id") === undefined ? {} : { id: given("id") }),
     ...(tolerate === undefined ? {} : { tolerate: toleranceOf(tolerate) }),
-    ...(packLimit === undefined ? {} : { packLimitMs: typedMs(packLimit) }),
-    ...(deadline === undefined ? {} : { deadline: { ms: typedMs(deadline), keep: false } }),
+    ...(packLimit === undefined ? {} : { packLimitMs: typedMs(packLimit) ?? 0 }),
+    ...(deadline === undefined ? {} : { deadline: { ms: typedMs(deadline) ?? 0, keep: false } }),
   };
 }
 
-const toleranceOf = (text: string): object =>
+const toleranceOf = (text: string) =>
   text.endsWith("%") ? { percent: Number(text.slice(0, -1)) } : { chunks: Number(text) };

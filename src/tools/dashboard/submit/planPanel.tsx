@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { RunEstimate } from "../../../engine/client/estimate/estimateRun.ts";
+import type { RunRequest } from "../../../engine/client/runRequest.ts";
 import { billingClasses } from "../../../engine/model/calls.ts";
 import {
   count,
@@ -9,12 +10,12 @@ import {
   milliseconds,
   prefixesText,
 } from "../../../engine/model/figures.ts";
-import { api, useDoing } from "../data/hooks.ts";
+import { client, useDoing } from "../data/hooks.ts";
 import { Facts, Notice, Panel } from "../parts/parts.tsx";
 
 /** What the run would take and cost, before anything is paid. An edit outdates it. */
 export function PlanPanel(of: {
-  readonly request: Readonly<Record<string, unknown>>;
+  readonly request: RunRequest;
   readonly ready: boolean;
   readonly onMissing: () => void;
 }): JSX.Element {
@@ -30,7 +31,7 @@ export function PlanPanel(of: {
   const plan = () =>
     planning.start(async (signal) => ({
       of: key,
-      estimate: await api.json<RunEstimate>("plan", { method: "POST", body, signal }),
+      estimate: await client.plan(body, { signal }),
     }));
   const outdated = now.kind === "done" && now.value.of !== key;
   return (

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../../../apiClient/request.ts";
-import type { Submitted } from "../../../engine/client/submit.ts";
-import { api, useDoing } from "../data/hooks.ts";
+import type { Run } from "../../../apiClient/run.ts";
+import { client, useDoing } from "../data/hooks.ts";
 import { CopyButton } from "../parts/copyButton.tsx";
 import { Notice, Panel } from "../parts/parts.tsx";
 import { hashOf } from "../route.ts";
@@ -23,7 +23,7 @@ export function SubmitForm(of: {
   // What is missing is told when somebody tries to go on without it.
   const [tried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  const sending = useDoing<Submitted>();
+  const sending = useDoing<Run>();
   const chosen = of.known.find(({ name }) => name === state.calculation);
   const issues = issuesOf(state, chosen?.schema);
   const ready = chosen !== undefined && state.draft === undefined && issues.size === 0;
@@ -39,9 +39,9 @@ export function SubmitForm(of: {
   const submit = async (): Promise<void> => {
     setTried(true);
     if (!ready) return;
-    const asked = { method: "POST", body: request } as const;
-    const sent = await sending.start((signal) => api.json<Submitted>("runs", { ...asked, signal }));
-    if (sent !== undefined) location.hash = hashOf({ view: "run", run: sent.run });
+    const { calculation, params, ...options } = request;
+    const sent = await sending.start((signal) => client.submit(calculation, params, { ...options, signal }));
+    if (sent !== undefined) location.hash = hashOf({ view: "run", run: sent.id });
   };
   const shown = new Map(
     [...issues].filter(([name]) => tried || name in state.params || name.startsWith("option ")),

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { Inputs } from "../../../engine/client/inputs.ts";
 import { bytes, percent } from "../../../engine/model/figures.ts";
-import { api, useDoing, usePoll } from "../data/hooks.ts";
+import { client, useDoing, usePoll } from "../data/hooks.ts";
 import { Bar, Notice } from "../parts/parts.tsx";
 import { textOf } from "./form.ts";
 import type { Field } from "./schema.ts";
@@ -54,13 +54,11 @@ export function SourceInput(of: InputOf): JSX.Element {
   const send = (files: readonly File[]) =>
     sending.start(async (signal) => {
       const total = files.reduce((sum, { size }) => sum + size, 0);
-      const folder = `uploads/${folderOf(new Date())}`;
+      const folder = folderOf(new Date());
       let [done, source] = [0, ""];
       for (const file of files) {
-        const onBytes = (more: number) => setSent({ bytes: done + more, total });
-        onBytes(0);
-        const path = `${folder}/${encodeURIComponent(file.name)}`;
-        ({ source } = await api.upload<{ readonly source: string }>(path, file, { onBytes, signal }));
+        setSent({ bytes: done, total });
+        ({ source } = await client.upload(`${folder}/${file.name}`, file, { signal }));
         done += file.size;
       }
       of.onEdit(of.field, files.length === 1 ? source : source.replace(/[^/]*$/, ""));

@@ -1,7 +1,6 @@
 import type { Timeline } from "../../../../engine/client/inspection/timeline.ts";
 import type { RunView } from "../../../../engine/client/runView.ts";
 import { endedPacks } from "../../../../engine/model/figures.ts";
-import type { CameBy } from "../../data/answers.ts";
 
 /** What the chart of a run shows, in time and packs; pixels are the concern of `progressChart.tsx`. */
 export type Chart = ReturnType<typeof chartOf>;
@@ -127,6 +126,8 @@ export function spansOf(timeline: Timeline, nowMs: number): readonly Span[] {
   if (finishedAt === undefined) gap(nowMs, true);
   return spans;
 }
+
+type CameBy = NonNullable<Timeline["terms"][number]["cameBy"]>;
 
 export const cameByText: Readonly<Record<CameBy, string>> = {
   free: "the lease was free",

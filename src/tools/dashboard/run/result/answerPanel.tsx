@@ -1,17 +1,15 @@
 import type { JSX } from "preact";
+import type { SoFar } from "../../../../apiClient/run.ts";
 import type { RunView } from "../../../../engine/client/runView.ts";
-import { api, useDoing } from "../../data/hooks.ts";
+import { client, useDoing } from "../../data/hooks.ts";
 import { Notice, Panel } from "../../parts/parts.tsx";
-import { pathOf } from "../steer/steering.ts";
 import { PreviewView } from "./previewView.tsx";
-
-type Answer = Awaited<ReturnType<typeof askAnswer>>;
 
 /** What the run would answer if it ended now. A worker folds it, so it is asked for, and never by itself. */
 export function AnswerPanel({ view }: { readonly view: RunView }): JSX.Element {
-  const asking = useDoing<Answer>();
+  const asking = useDoing<SoFar>();
   const { now } = asking;
-  const ask = () => asking.start((signal) => askAnswer(view.run, signal));
+  const ask = () => asking.start((signal) => client.run(view.run).soFar({ signal }));
   const nothing = (view.packs?.done ?? 0) === 0;
   return (
     <Panel
@@ -42,7 +40,7 @@ export function AnswerPanel({ view }: { readonly view: RunView }): JSX.Element {
         <>
           <p>{now.value.complete ? "The run has its result now." : `Covers ${coversText(now.value)}`}</p>
           <PreviewView
-            bytes={now.value.bytes}
+            bytes={now.value.body}
             contentType={now.value.contentType}
             label={`Answer so far of ${view.run}`}
           />
@@ -54,20 +52,8 @@ export function AnswerPanel({ view }: { readonly view: RunView }): JSX.Element {
 
 const coversMax = 120;
 
-function coversText({ chunks, covers }: Answer): string {
+function coversText({ chunks = "", covers = "" }: SoFar): string {
   const [folded = "", all = ""] = chunks.split("/").map((text) => Number(text).toLocaleString("en-US"));
   const shown = covers.length > coversMax ? `${covers.slice(0, coversMax)} …` : covers;
   return `${folded} of ${all} chunks: ${shown.replaceAll("-", "–").replaceAll(",", ", ")}`;
-}
-
-async function askAnswer(run: string, signal: AbortSignal) {
-  const answer = await api.ask(`${pathOf(run)}/result?soFar=true`, { signal });
-  return {
-    bytes: new Uint8Array(await answer.arrayBuffer()),
-    contentType: answer.headers.get("content-type") ?? "",
-    /** `123/1000` */
-    chunks: answer.headers.get("leasefold-chunks") ?? "",
-    covers: answer.headers.get("leasefold-covers") ?? "",
-    complete: !answer.headers.has("leasefold-covers"),
-  };
 }

@@ -1,16 +1,16 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Result as Download } from "../../../../apiClient/download.ts";
+import { ApiError } from "../../../../apiClient/request.ts";
 import type { RunView } from "../../../../engine/client/runView.ts";
 import { bytes as bytesText, count, percent } from "../../../../engine/model/figures.ts";
 import type { SavedFile } from "../../../../engine/model/fileList.ts";
 import { fileListType } from "../../../../engine/model/json.ts";
 import type { Manifest } from "../../../../engine/model/run.ts";
-import { api, useDoing } from "../../data/hooks.ts";
+import { client, useDoing } from "../../data/hooks.ts";
 import { CopyButton } from "../../parts/copyButton.tsx";
 import { Head, Notice, Panel, Scroll } from "../../parts/parts.tsx";
 import { MarkIcon } from "../../parts/stateMark.tsx";
-import { pathOf } from "../steer/steering.ts";
-import { type CheckedBytes, canHash, fetchChecked } from "./fetchChecked.ts";
 import { PreviewView } from "./previewView.tsx";
 import { ResultFacts } from "./resultFacts.tsx";
 import { saveFile } from "./saveFile.ts";
@@ -19,6 +19,24 @@ type Result = NonNullable<RunView["result"]>;
 
 /** A result up to this size is read and checked as soon as its run is opened. */
 const shownBytesMax = 1024 * 1024;
+/** A result is hashed as a whole in memory, which a browser tab has only so much of. */
+const checkedBytesMax = 256 * 1024 * 1024;
+/** Browsers hash only on https and on this machine. */
+const canHash = (): boolean => globalThis.crypto?.subtle !== undefined;
+
+type CheckedBytes = Awaited<ReturnType<typeof readChecked>>;
+
+/** All bytes of a result, which have the hash of the manifest. */
+async function readChecked(opened: Download, sha256: string) {
+  if (opened.sha256 !== sha256)
+    throw new ApiError(`the app gives bytes of another SHA-256: ${opened.sha256}`, {
+      ...{ status: 0, code: "corrupt" },
+    });
+  const { contentType, fileName } = opened;
+  return { bytes: await opened.read(), contentType, fileName };
+}
+
+const isCorrupt = (error: unknown): boolean => error instanceof ApiError && error.kind === "corrupt";
 
 /** The result of a generation: the answer itself, a checked download, what it is, and the manifest that vouches for it. */
 export function ResultPanel(of: { readonly run: string; readonly result: Result }): JSX.Element {
@@ -27,16 +45,18 @@ export function ResultPanel(of: { readonly run: string; readonly result: Result 
   const [atBytes, setAtBytes] = useState(0);
   const { now } = reading;
   const read = () =>
-    reading.start((signal) => {
-      const path = `${pathOf(run)}/result?generation=${result.generation}`;
-      return fetchChecked(api, path, result, { signal, onProgress: setAtBytes });
+    reading.start(async (signal) => {
+      if (result.bytes > checkedBytesMax)
+        throw new Error(`a browser checks at most ${checkedBytesMax} bytes; use leasefold result`);
+      const options = { generation: result.generation, signal, onProgress: setAtBytes };
+      return await readChecked(await client.run(run).result(options), result.sha256);
     });
   useEffect(() => {
     if (result.bytes <= shownBytesMax && canHash()) void read();
   }, []);
   const download = async (): Promise<void> => {
     const found = now.kind === "done" ? now.value : await read();
-    if (found?.equal === true) saveFile(found);
+    if (found !== undefined) saveFile(found);
   };
   return (
     <Panel title="Result" aside={<span class="dim">generation {result.generation}</span>}>
@@ -50,7 +70,11 @@ export function ResultPanel(of: { readonly run: string; readonly result: Result 
           Reading … {percent(atBytes, result.bytes)}
         </p>
       ) : null}
-      {now.kind === "failed" ? <Notice tone="bad">{now.text}</Notice> : null}
+      {now.kind === "failed" ? (
+        <Notice tone="bad" title={isCorrupt(now.error) ? "The hash differs: nothing was saved" : undefined}>
+          {now.text}
+        </Notice>
+      ) : null}
       <div class="row">
         {now.kind === "done" ? null : (
           <button type="button" onClick={() => void read()}>
@@ -60,7 +84,14 @@ export function ResultPanel(of: { readonly run: string; readonly result: Result 
         <button type="button" onClick={() => void download()}>
           Download and check
         </button>
-        {now.kind === "done" ? <Checked found={now.value} /> : null}
+        {now.kind === "done" ? (
+          <span
+            class="state tone-ok"
+            title={`The SHA-256 of ${bytesText(now.value.bytes.byteLength)} is the manifest’s.`}
+          >
+            <MarkIcon mark="done" /> Checked in this browser
+          </span>
+        ) : null}
       </div>
       <ResultFacts result={result} hash={<Hash text={result.sha256} />} />
       <ManifestView run={run} generation={result.generation} />
@@ -81,9 +112,10 @@ function SavedFiles(of: { readonly run: string; readonly list: Uint8Array }): JS
   const download = (file: SavedFile, shown: string) =>
     loading.start(async (signal) => {
       const sha256 = file.name.slice(0, file.name.indexOf("."));
-      const path = `${pathOf(of.run)}/files/${file.name}`;
-      const found = await fetchChecked(api, path, { bytes: file.bytes, sha256 }, { signal });
-      if (!found.equal) throw new Error(`${shown}: the hash differs, and nothing was saved`);
+      const opened = await client.run(of.run).file(file.name, { signal });
+      const found = await readChecked(opened, sha256).catch((error: unknown) => {
+        throw isCorrupt(error) ? new Error(`${shown}: the hash differs, and nothing was saved`) : error;
+      });
       saveFile({ ...found, fileName: shown });
     });
   return (
@@ -132,29 +164,12 @@ const Hash = ({ text }: { readonly text: string }): JSX.Element => (
   </span>
 );
 
-function Checked({ found }: { readonly found: CheckedBytes }): JSX.Element {
-  return found.equal ? (
-    <span
-      class="state tone-ok"
-      title={`The SHA-256 of ${bytesText(found.bytes.byteLength)} is the manifest’s.`}
-    >
-      <MarkIcon mark="done" /> Checked in this browser
-    </span>
-  ) : (
-    <Notice tone="bad" title="The hash differs: nothing was saved">
-      The bytes have SHA-256 <code>{found.sha256}</code>, which is not the manifest’s. Read them again; if
-      they differ still, the stored result was changed.
-    </Notice>
-  );
-}
-
 function ManifestView(of: { readonly run: string; readonly generation: number }): JSX.Element {
   const { run, generation } = of;
   const reading = useDoing<Manifest>();
   const { now } = reading;
-  const path = `${pathOf(run)}/manifest?generation=${generation}`;
   const read = (open: boolean): void => {
-    if (open && now.kind === "idle") void reading.start((signal) => api.json<Manifest>(path, { signal }));
+    if (open && now.kind === "idle") void reading.start(() => client.run(run).manifest({ generation }));
   };
   return (
     <details onToggle={(event) => read(event.currentTarget.open)}>

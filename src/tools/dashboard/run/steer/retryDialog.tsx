@@ -2,8 +2,8 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../../../../apiClient/request.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { type DialogPorts, type Given, retryButton, retryText } from "./steering.ts";
-import { useVerb } from "./useVerb.ts";
+import { type DialogPorts, retryButton, retryText } from "./steering.ts";
+import { type Given, useVerb } from "./useVerb.ts";
 
 /** Says what a retry will compute. If the code has changed since, the person decides what that means. */
 export function RetryDialog({ view, onClose, onDone }: DialogPorts): JSX.Element {

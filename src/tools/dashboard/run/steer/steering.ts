@@ -1,4 +1,3 @@
-import type { Asked } from "../../../../apiClient/request.ts";
 import type { RunView } from "../../../../engine/client/runView.ts";
 import { count, countOf } from "../../../../engine/model/figures.ts";
 
@@ -93,38 +92,6 @@ export function wordsOf(verb: Exclude<Verb, "retry" | "resume" | "pause">, view:
       return "Workers compute a random sample of packs again, and the hashes are compared with those of the result. This costs computing time and changes nothing.";
     case "delete":
       return `Deletes the run with its plan, partials and ${view.result ? "result" : "failures"}. This cannot be undone.`;
-  }
-}
-
-/** What a person says besides the verb. */
-export interface Given {
-  readonly cap?: number;
-  readonly keep?: boolean;
-  readonly redo?: "recompute" | "mix" | undefined;
-}
-
-const patch = (body: object) => ({ suffix: "", asked: { method: "PATCH", body } }) as const;
-
-export function requestOf(
-  verb: Exclude<Verb, "verify">,
-  { cap, keep, redo }: Given = {},
-): { readonly suffix: string; readonly asked: Asked } {
-  switch (verb) {
-    case "pause":
-      return patch({ want: "paused" });
-    case "resume":
-      return patch({ want: "run" });
-    case "cap":
-      return patch({ cap });
-    case "cancel":
-      return patch({ want: "cancelled", ...(keep === true ? { keep } : {}) });
-    case "retry":
-      return {
-        suffix: "/retry",
-        asked: { method: "POST", ...(redo === undefined ? {} : { body: { redo } }) },
-      };
-    case "delete":
-      return { suffix: "", asked: { method: "DELETE" } };
   }
 }
 

@@ -1,13 +1,26 @@
 import type { RunView } from "../../../../engine/client/runView.ts";
-import { api, useDoing } from "../../data/hooks.ts";
-import { type Given, pathOf, requestOf, type Verb } from "./steering.ts";
+import { client, useDoing } from "../../data/hooks.ts";
+import type { Verb } from "./steering.ts";
+
+/** What a person says besides the verb. */
+export interface Given {
+  readonly cap?: number;
+  readonly keep?: boolean;
+  readonly redo?: "recompute" | "mix" | undefined;
+}
 
 /** Sends what a control asks for, and tells by `text` that it was accepted. */
 export function useVerb(view: RunView, onDone: (text: string) => void) {
   const { now, start } = useDoing<unknown>();
   const send = async (verb: Exclude<Verb, "verify">, text: string, given: Given = {}): Promise<void> => {
-    const { suffix, asked } = requestOf(verb, given);
-    const sent = await start((signal) => api.ask(`${pathOf(view.run)}${suffix}`, { ...asked, signal }));
+    const { cap = 0, keep = false, redo } = given;
+    const run = client.run(view.run);
+    const sent = await start(() => {
+      if (verb === "cap") return run.cap(cap);
+      if (verb === "cancel") return run.cancel(keep ? { keep } : {});
+      if (verb === "retry") return run.retry({ ...(redo && { redo }), generation: view.generation + 1 });
+      return run[verb]();
+    });
     if (sent !== undefined) onDone(text);
   };
   return { now, send };

@@ -4,17 +4,16 @@ import type { DocumentOutcome } from "../../../../engine/client/questions/checkD
 import type { Verification } from "../../../../engine/client/questions/verify.ts";
 import { count, countOf, olderText, sentence } from "../../../../engine/model/figures.ts";
 import { rangeText } from "../../../../engine/model/packs.ts";
-import { api, useDoing } from "../../data/hooks.ts";
+import { client, useDoing } from "../../data/hooks.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Facts, Notice } from "../../parts/parts.tsx";
-import { type DialogPorts, pathOf, wordsOf } from "./steering.ts";
+import { type DialogPorts, wordsOf } from "./steering.ts";
 
 export function VerifyDialog({ view, onClose }: DialogPorts): JSX.Element {
   const [sample, setSample] = useState("1%");
   const checking = useDoing<Verification>();
   const { now } = checking;
-  const path = `${pathOf(view.run)}/verify?${new URLSearchParams({ sample })}`;
-  const send = () => checking.start((signal) => api.json<Verification>(path, { method: "POST", signal }));
+  const send = () => checking.start((signal) => client.run(view.run).verify({ sample, signal }));
   return (
     <Dialog
       title={`Verify ${view.run}`}
