@@ -1,7 +1,38 @@
 import { ApiError, type Ask, noAnswer, persist } from "./request.ts";
 
 /** Bytes of one part: one answer carries at most this much of a range. */
-const partBytes = 8 * 1024 * 1024;
+export const partBytes = 8 * 1024 * 1024;
+
+/** Parts on their way at once, and so in memory: one connection alone is slower than storage and most networks. */
+const partsAtOnce = 4;
+
+/**
+ * What `open` gives for 0, 1, … below `count`, in this order, while the next ones are on their way. The first error ends it, and
+ * the signal those that are under way; so does a reader that stops.
+ */
+export async function* inOrder<T>(
+  count: number,
+  open: (index: number, signal: AbortSignal) => Promise<T>,
+  { signal, atOnce = partsAtOnce }: { signal?: AbortSignal | undefined; atOnce?: number } = {},
+): AsyncGenerator<T> {
+  const stop = new AbortController();
+  const ended = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const begun: Promise<T>[] = [];
+  try {
+    for (let next = 0; next < count || begun.length > 0; ) {
+      for (; next < count && begun.length < atOnce; next += 1) {
+        const opened = open(next, ended);
+        // Of several errors the first in order is thrown.
+        opened.catch(() => {});
+        begun.push(opened);
+      }
+      yield await (begun.shift() as Promise<T>);
+    }
+  } finally {
+    stop.abort();
+    await Promise.allSettled(begun);
+  }
+}
 
 /** The bytes of a result, and what their headers tell. They are read once, and an error at their end says that the hash differs. */
 export interface Result extends AsyncIterable<Uint8Array<ArrayBuffer>> {
@@ -28,12 +59,12 @@ export interface DownloadOptions {
 /** Opens a result or a file: its first part is asked for, all others when they are read. Throws `ApiError`. */
 export async function download(ask: Ask, path: string, options: DownloadOptions = {}): Promise<Result> {
   const { signal, onProgress } = options;
-  const askPart = (from: number, etag?: string) =>
+  const askPart = (from: number, bytes: number, ended: AbortSignal | undefined, etag?: string) =>
     ask(path, {
-      headers: { range: `bytes=${from}-${from + partBytes - 1}`, ...(etag && { "if-range": etag }) },
-      signal,
+      headers: { range: `bytes=${from}-${from + bytes - 1}`, ...(etag && { "if-range": etag }) },
+      signal: ended,
     });
-  const first = await persist(() => askPart(0), options).catch((error: unknown) => {
+  const first = await persist(() => askPart(0, partBytes, signal), options).catch((error: unknown) => {
     // No byte of an empty result can be asked for.
     if (error instanceof ApiError && error.status === 416) return ask(path, { signal });
     throw error;
@@ -46,20 +77,30 @@ export async function download(ask: Ask, path: string, options: DownloadOptions 
   );
   const [, name = ""] = /filename="([^"]*)"/.exec(headers.get("content-disposition") ?? "") ?? [];
 
+  // A server may give less than it was asked for, and then it does so of each part.
+  const size = Number(/-(\d+)\//.exec(headers.get("content-range") ?? "")?.[1] ?? total - 1) + 1 || 1;
+  let open: Response | undefined = first;
+
+  /** The part at `from`; the first answer is the first part, unless its connection breaks. */
+  const partAt = (from: number, ended: AbortSignal) =>
+    persist(
+      async () => {
+        const begun = from === 0 ? open : undefined;
+        if (begun !== undefined) open = undefined;
+        const answer = begun ?? (await askPart(from, size, ended, etag));
+        if (from > 0 && answer.status !== 206) throw corrupt("the result was replaced while it was read");
+        const piece = new Uint8Array(await bytesOf(answer, ended));
+        if (piece.byteLength === Math.min(size, total - from)) return piece;
+        throw corrupt(`the answer does not fit its ${total} bytes`);
+      },
+      { signal: ended },
+    );
+
   async function* pieces(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     const hash = await hasher();
     let at = 0;
-    let open: Response | undefined = first;
-    while (at < total || open === first) {
-      const from = at;
-      const piece = await persist(async () => {
-        const answer = open ?? (await askPart(from, etag));
-        open = undefined;
-        if (from > 0 && answer.status !== 206) throw corrupt("the result was replaced while it was read");
-        return new Uint8Array(await bytesOf(answer, signal));
-      }, options);
-      if (at + piece.byteLength > total || (piece.byteLength === 0 && total > 0))
-        throw corrupt(`the answer does not fit its ${total} bytes`);
+    const parts = Math.max(1, Math.ceil(total / size));
+    for await (const piece of inOrder(parts, (index, ended) => partAt(index * size, ended), { signal })) {
       at += piece.byteLength;
       hash.update(piece);
       onProgress?.(at);

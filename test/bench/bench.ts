@@ -1,6 +1,7 @@
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { calculationsBench } from "./calculations.ts";
+import { downloadBench } from "./download.ts";
 import { engineBench } from "./engine.ts";
 import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
@@ -46,6 +47,7 @@ const benches: readonly Bench[] = [
   timersBench,
   calculationsBench,
   sqlBench,
+  downloadBench,
 ];
 
 const help = `npm run bench [-- NAME…] [--json] [--full | --quick]

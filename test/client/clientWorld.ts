@@ -98,33 +98,14 @@ export async function clientWorld(options: { seed?: number; places?: boolean } =
     },
     putResult: async ({ run, uid }, text, change = {}) => {
       const blobs = resultBlobs(run, uid);
-      const generation = change.generation ?? 1;
-      const blob = blobs.result(generation, "1-1-abcdefgh", "json");
-      const manifest: Manifest = {
-        v: 1,
-        run,
-        uid,
-        generation,
-        calculation: "sum",
-        requestHash: "h",
-        attempt: "1-1-abcdefgh",
-        blob,
-        contentType: "application/json",
-        bytes: Buffer.byteLength(text),
-        sha256: createHash("sha256").update(text).digest("hex"),
-        chunks: 10,
-        folded: 10,
-        packs: 5,
-        complete: true,
-        missing: [],
-        code: [],
-        attempts: 5,
-        terms: [],
-        calls: encodeCalls(noCalls),
-        ...change,
-      };
-      storage.operator.overwriteBlob(names.results, blob, text);
-      storage.operator.overwriteBlob(names.results, blobs.manifest(generation), JSON.stringify(manifest));
+      const sha256 = createHash("sha256").update(text).digest("hex");
+      const manifest = manifestOf({ run, uid }, { bytes: Buffer.byteLength(text), sha256, ...change });
+      storage.operator.overwriteBlob(names.results, manifest.blob, text);
+      storage.operator.overwriteBlob(
+        names.results,
+        blobs.manifest(manifest.generation),
+        JSON.stringify(manifest),
+      );
       const state = await storage.blobs.head(names.runs, runBlobs(run, uid).state);
       if (state.kind === "missing") await putState({ run, uid }, { ...counted, phase: "complete" });
       return manifest;
@@ -133,6 +114,35 @@ export async function clientWorld(options: { seed?: number; places?: boolean } =
       const stats = await storage.queues.stats(names.wake);
       return stats.kind === "found" ? stats.approximateCount : 0;
     },
+  };
+}
+
+/** A manifest of a result of JSON, as a finishing worker would write it. */
+export function manifestOf(
+  { run, uid }: { run: string; uid: string },
+  change: Pick<Manifest, "bytes" | "sha256"> & Partial<Manifest>,
+): Manifest {
+  const { generation = 1 } = change;
+  return {
+    v: 1,
+    run,
+    uid,
+    generation,
+    calculation: "sum",
+    requestHash: "h",
+    attempt: "1-1-abcdefgh",
+    blob: resultBlobs(run, uid).result(generation, "1-1-abcdefgh", "json"),
+    contentType: "application/json",
+    chunks: 10,
+    folded: 10,
+    packs: 5,
+    complete: true,
+    missing: [],
+    code: [],
+    attempts: 5,
+    terms: [],
+    calls: encodeCalls(noCalls),
+    ...change,
   };
 }
 

@@ -8,7 +8,8 @@ import { verify } from "../../src/engine/client/questions/verify.ts";
 import { findManifest } from "../../src/engine/client/result.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { resultBlobs } from "../../src/engine/model/runBlobs.ts";
-import { saveResult } from "../../src/tools/cli/saveBytes.ts";
+import { saveResult } from "../../src/tools/cli/saveResult.ts";
+import { printed } from "../cli/cliWorld.ts";
 import { startRealApp } from "../support/realApp.ts";
 
 const rowsEach = 20_000;
@@ -45,7 +46,8 @@ test("the rows of a query become a Parquet file for each chunk, which DuckDB rea
   const manifest = await findManifest(client, "saved");
   expect(manifest.chunks).toBeGreaterThan(2 * filesThere);
 
-  const cli = { folder, signal: new AbortController().signal };
+  const { clock } = client;
+  const cli = { folder, signal: new AbortController().signal, err: printed(), clock };
   const saved = await saveResult(cli, client, manifest, "table/");
   const names = (await readdir(saved)).sort();
   expect(names).toHaveLength(manifest.chunks + 1);

@@ -34,12 +34,19 @@ export async function* checkedStream(
   }
   const sha256 = hash.digest("hex");
   if (sha256 === manifest.sha256 && bytes === manifest.bytes) return;
-  throw new CorruptDataError(
+  throw resultDiffers(manifest, bytes, sha256);
+}
+
+export const resultDiffers = (
+  manifest: Pick<Manifest, "run" | "bytes" | "sha256">,
+  bytes: number,
+  sha256: string,
+): CorruptDataError =>
+  new CorruptDataError(
     "result-hash",
     `the result of ${manifest.run} is not what its manifest says: ${bytes} bytes with SHA-256 ${sha256}, ` +
       `expected ${manifest.bytes} with ${manifest.sha256}`,
   );
-}
 
 export const newestSchema = stateSchema
   .pick({ generation: true, phase: true })
@@ -56,6 +63,10 @@ export interface FoundResult {
 interface Part {
   readonly offset?: number;
   readonly count?: number;
+  /** The ETag of the result that other parts were read of. */
+  readonly ifMatch?: string;
+  /** A piece is used only until the next one is asked for. */
+  readonly transient?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -105,11 +116,22 @@ export async function openResult(
   part: Part = {},
 ): Promise<{ readonly body: AsyncIterable<Uint8Array> }> {
   const found = await client.storage.blobs.stream(client.names.results, manifest.blob, part);
-  if (found.kind !== "found")
-    throw new CorruptDataError("result-missing", `the result of ${manifest.run} is gone: ${manifest.blob}`);
+  if (found.kind !== "found") throw resultGone(manifest, found.kind);
   const whole = (part.offset ?? 0) === 0 && (part.count ?? manifest.bytes) >= manifest.bytes;
   return { body: whole ? checkedStream(found.body, manifest) : found.body };
 }
+
+/** The ETag of a result, under which all its parts are read. Throws `CorruptDataError` if it is gone. */
+export async function etagOfResult(client: Client, manifest: Manifest, signal: AbortSignal): Promise<string> {
+  const found = await client.storage.blobs.head(client.names.results, manifest.blob, { signal });
+  if (found.kind === "found") return found.properties.etag;
+  throw resultGone(manifest, found.kind);
+}
+
+const resultGone = ({ run, blob }: Manifest, kind: "missing" | "conflict"): CorruptDataError =>
+  kind === "missing"
+    ? new CorruptDataError("result-missing", `the result of ${run} is gone: ${blob}`)
+    : new CorruptDataError("result-replaced", `the result of ${run} was replaced while it was read: ${blob}`);
 
 /** The files that a result lists, in order; undefined for any other result. Throws `CorruptDataError` as `openResult`. */
 export async function listSavedFiles(

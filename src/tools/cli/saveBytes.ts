@@ -1,13 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import pMap from "p-map";
-import type { Client } from "../../engine/client/client.ts";
-import { listSavedFiles, openResult, openSavedFile } from "../../engine/client/result.ts";
 import { InputError } from "../../engine/model/errors.ts";
-import type { Manifest } from "../../engine/model/run.ts";
 import type { Cli } from "./cli.ts";
 import { isSystemError, systemReason } from "./options.ts";
 
@@ -42,22 +38,29 @@ export async function checkWritable(cli: Pick<Cli, "folder">, file: string | und
   await rm(half);
 }
 
-const notWritable = (file: string, why: string): InputError =>
+export const notWritable = (file: string, why: string): InputError =>
   new InputError("invalid", "bad-file", `cannot write ${file}: ${why}`, { field: "output" });
 
-/** A new temporary file beside `file`, open for writing. */
-async function openBeside({ folder }: Pick<Cli, "folder">, file: string) {
+/** A temporary file beside `file`, open for writing: a new one, unless `tag` names one that an earlier command may have begun. */
+export async function openBeside({ folder }: Pick<Cli, "folder">, file: string, tag?: string) {
   const path = resolve(folder, file);
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) throw notWritable(file, "it is a folder");
   // A rename would replace a device or pipe.
   if (found?.isFile() === false) throw notWritable(file, "it is no regular file");
-  const half = `${path}.${randomUUID().slice(0, 8)}.part`;
+  const half = `${path}.${tag ?? randomUUID().slice(0, 8)}.part`;
+  const { O_CREAT, O_RDWR, O_NOFOLLOW = 0 } = constants;
+  const flags = tag === undefined ? "wx" : O_CREAT | O_RDWR | O_NOFOLLOW;
   // Results may be anybody's data: a new file is its owner's alone, and one that is replaced stays as open as it was.
-  const handle = await open(half, "wx", (found?.mode ?? 0o600) & 0o777).catch((cause: unknown) => {
+  const handle = await open(half, flags, (found?.mode ?? 0o600) & 0o777).catch((cause: unknown) => {
     throw notWritable(file, systemReason(cause));
   });
-  return { path, half, handle };
+  // In a folder of others that name could be anything that they have put there.
+  const { nlink, uid } = await handle.stat();
+  if (nlink === 1 && (process.getuid === undefined || uid === process.getuid()))
+    return { path, half, handle };
+  await handle.close();
+  throw notWritable(half, "there is a file that is not yours");
 }
 
 /** Streams to standard output as fast as the reader takes it. Throws `InputError` for binary bytes on a terminal. */
@@ -89,54 +92,10 @@ function textCheck(): (piece: Uint8Array) => boolean {
   };
 }
 
-type Saving = Pick<Cli, "folder" | "signal">;
-
-/**
- * Writes the result to a file, or to a folder if the name ends in a slash; either appears only if all hashes are right.
- * Returns its full name.
- */
-export const saveResult = (cli: Saving, client: Client, manifest: Manifest, file: string): Promise<string> =>
-  isFolder(file)
-    ? saveFolder(cli, client, manifest, file)
-    : saveBytes(cli, file, async () => (await openResult(client, manifest, { signal: cli.signal })).body);
-
-/** The files that a result lists, by their numbers in order, and what they are of as `manifest.json`. */
-async function saveFolder(cli: Saving, client: Client, manifest: Manifest, folder: string): Promise<string> {
-  const listed = await listSavedFiles(client, manifest);
-  if (listed === undefined) throw notWritable(folder, "the result is one file, and a folder is for several");
-  const { path, half } = await openFolder(cli, folder);
-  const at = { folder: half };
-  const files = listed.map(({ name, bytes }, index) => {
-    const [sha256, extension] = name.split(".");
-    return { name: `${String(index).padStart(8, "0")}.${extension}`, bytes, sha256, saved: { name, bytes } };
-  });
-  try {
-    // After a failure nothing more begins, and what has begun ends before its folder is removed.
-    const stop = new AbortController();
-    const signal = AbortSignal.any([cli.signal, stop.signal]);
-    const save = async ({ name, saved }: (typeof files)[number]) => {
-      if (signal.aborted) return;
-      const opened = () => openSavedFile(client, manifest, saved, { signal });
-      await saveBytes(at, name, opened).catch((error: unknown) => stop.abort(error));
-    };
-    await pMap(files, save, { concurrency: filesAtOnce });
-    signal.throwIfAborted();
-    const own = { ...manifest, files: files.map(({ saved: _, ...file }) => file) };
-    await saveBytes(at, "manifest.json", async () => Readable.from([`${JSON.stringify(own, null, 1)}\n`]));
-    await rename(half, path);
-    return path;
-  } catch (error) {
-    await rm(half, { recursive: true, force: true });
-    throw isSystemError(error) ? notWritable(folder, systemReason(error)) : error;
-  }
-}
-
-const filesAtOnce = 4;
-
-const isFolder = (name: string): boolean => name.endsWith("/");
+export const isFolder = (name: string): boolean => name.endsWith("/");
 
 /** A new folder beside the one that is asked for, which must be empty or not there yet. */
-async function openFolder({ folder }: Pick<Cli, "folder">, asked: string) {
+export async function openFolder({ folder }: Pick<Cli, "folder">, asked: string) {
   const path = resolve(folder, asked);
   const half = `${path}.${randomUUID().slice(0, 8)}.part`;
   try {
@@ -150,8 +109,4 @@ async function openFolder({ folder }: Pick<Cli, "folder">, asked: string) {
   } catch (error) {
     throw isSystemError(error) ? notWritable(asked, systemReason(error)) : error;
   }
-}
-
-export async function printResult(cli: Cli, client: Client, manifest: Manifest): Promise<void> {
-  await printBytes(cli, (await openResult(client, manifest, { signal: cli.signal })).body);
 }

@@ -12,7 +12,7 @@ import type { Session } from "./cli.ts";
 import { liveLine, progressLine } from "./render/progress.ts";
 import { type Note, type RunFacts, renderRun, type WorkerFact } from "./render/runScreen.ts";
 import { duration, oneLine, reusedText, type Screen, stateText } from "./render/text.ts";
-import { printResult, saveResult } from "./saveBytes.ts";
+import { printResult, saveResult } from "./saveResult.ts";
 
 /** Often while a run is short; seldom, and so cheap, while it is long. */
 const pollMs = (watchedMs: number): number => (watchedMs < 10_000 ? 200 : 1_000);

@@ -19,7 +19,8 @@ import { liveLine } from "../render/progress.ts";
 import { chunkShare } from "../render/runDetails.ts";
 import { clipped, right } from "../render/table.ts";
 import { bytes, count, countOf, olderText, oneLine, paint } from "../render/text.ts";
-import { checkWritable, printBytes, printResult, saveBytes, saveResult } from "../saveBytes.ts";
+import { checkWritable, printBytes, saveBytes } from "../saveBytes.ts";
+import { printResult, saveResult } from "../saveResult.ts";
 
 interface Options {
   readonly output?: string;

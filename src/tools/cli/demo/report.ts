@@ -9,7 +9,8 @@ import type { Manifest } from "../../../engine/model/run.ts";
 import type { Cli } from "../cli.ts";
 import { classesText, factLines, ledBy } from "../render/runDetails.ts";
 import { count, dollars, duration, paint, type Screen } from "../render/text.ts";
-import { saveBytes, saveResult } from "../saveBytes.ts";
+import { saveBytes } from "../saveBytes.ts";
+import { saveResult } from "../saveResult.ts";
 import type { KillState } from "./kill.ts";
 import { publishedCounts } from "./published.ts";
 
