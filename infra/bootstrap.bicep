@@ -126,6 +126,8 @@ resource previewRole 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
           'Microsoft.App/managedEnvironments/read'
           'Microsoft.Authorization/locks/read'
           'Microsoft.Authorization/roleAssignments/read'
+          'Microsoft.EventGrid/systemTopics/read'
+          'Microsoft.EventGrid/systemTopics/eventSubscriptions/read'
           'Microsoft.Insights/actionGroups/read'
           'Microsoft.Insights/components/read'
           'Microsoft.Insights/diagnosticSettings/read'

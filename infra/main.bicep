@@ -116,6 +116,15 @@ param alertEmail string = ''
 @description('Which alerts are off: { poison: false }. Those not named are on.')
 param alerts alertSwitches = {}
 
+@description('Queue of the data account into which Event Grid puts an event for each run that ends (docs/NOTICES.md); empty for none.')
+@maxLength(63)
+param endedEventsQueue string = ''
+
+@description('Address to which Event Grid posts an event for each run that ends; empty for none.')
+@secure()
+@maxLength(2048)
+param endedEventsWebhook string = ''
+
 @description('Whether the data account is locked against deletion.')
 param lock bool = false
 
@@ -192,6 +201,19 @@ module data 'modules/dataStorage.bicep' = {
     privateNetwork: privateNetwork
     workspaceId: monitoring && logStorage ? logs!.outputs.workspaceId : ''
     lock: lock
+  }
+}
+
+module endedEvents 'modules/endedEvents.bicep' = if (!empty(endedEventsQueue) || !empty(endedEventsWebhook)) {
+  name: 'ended-events'
+  params: {
+    prefix: prefix
+    location: location
+    tags: allTags
+    accountName: data.outputs.name
+    namespace: namespace
+    queueName: endedEventsQueue
+    webhook: endedEventsWebhook
   }
 }
 

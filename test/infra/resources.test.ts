@@ -28,6 +28,8 @@ const switches: readonly (readonly (readonly [name: string, parameters: Fields])
   [["logStorage on", { logStorage: true }]],
   [["alertEmail", { alertEmail: "a@example.org" }]],
   [["lock on", { lock: true }]],
+  [["endedEventsQueue", { endedEventsQueue: "ended" }]],
+  [["endedEventsWebhook", { endedEventsWebhook: "https://example.org/hook" }]],
   [["workerImage", { workerImage: "leasefold:1" }]],
 ];
 

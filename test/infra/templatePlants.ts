@@ -54,8 +54,8 @@ export const templatePlants: readonly Plant[] = [
   ),
   plant(network, "from '../shared.bicep'", "from '../share.bicep'", "unknown-file", /share\.bicep/),
   // Modules.
-  plant("infra/modules/eleventh.bicep", "", "// One more.\n", "module-count", /at most 10/),
-  plant("infra/modules/eleventh.bicep", "", "// One more.\n", "module-file", /no template uses/),
+  plant("infra/modules/thirteenth.bicep", "", "// One more.\n", "module-count", /at most 12/),
+  plant("infra/modules/thirteenth.bicep", "", "// One more.\n", "module-file", /no template uses/),
   plant(main, "    lock: lock\n", "", "module-parameter", /does not pass lock/),
   plant(
     main,

@@ -4,7 +4,7 @@ import { everyNode, type Finding, findingAt, namedChildren, placeOf } from "../s
 import { bodyOf, type Declaration, propertiesOf, propertyAt, type Template } from "../template.ts";
 
 /** At most so many files of their own. */
-const modulesMax = 10;
+const modulesMax = 12;
 
 /** `module-file`, `module-parameter`, `module-output`, `module-count` and `registry-module`. */
 export function modules(project: Project): Finding[] {

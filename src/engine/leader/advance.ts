@@ -8,10 +8,10 @@ import type { DecideAt } from "./decide/draft.ts";
 import { wantedOf } from "./decide/want.ts";
 import { deleteAsked } from "./deletion/deleteRun.ts";
 import { openRun, withdraw } from "./openRun.ts";
-import { cleanUp, close, manifestOrNone } from "./perform/close.ts";
+import { cleanUp, close } from "./perform/close.ts";
 import { perform, sendTasks, writeState } from "./perform/perform.ts";
 import { handleRunError } from "./perform/runErrors.ts";
-import { poll } from "./poll/poll.ts";
+import { manifestOrNone, poll } from "./poll/poll.ts";
 import type { Observed } from "./seen.ts";
 import { commit, type ListedMarker, type PageBudget, type Term, type TermRun } from "./term.ts";
 

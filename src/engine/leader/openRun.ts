@@ -7,6 +7,7 @@ import { checkNamed, specLost } from "../model/storedSpec.ts";
 import { pagesOf } from "../storage/callSteps.ts";
 import { firstTasks } from "./decide/fanOut.ts";
 import { newLists, newRunNotes, newSent, taskKey } from "./notes.ts";
+import { enlistBefore } from "./perform/enlist.ts";
 import { takeOverState } from "./perform/stateChain.ts";
 import { readSpec } from "./poll/poll.ts";
 import {
@@ -58,14 +59,16 @@ function takeOver(
   term: Term,
   marker: Marker,
   { id, nowMs, writtenMs }: ListedMarker,
-  { spec, sha256 }: Submitted,
+  submitted: Submitted,
 ): Promise<StateChain> {
+  const { spec, sha256 } = submitted;
   const isNew = nowMs - writtenMs < limits.newRunMs && marker.command === 0;
   // Of a recompute whose state was lost: it has a plan of its own.
   const anew = marker.redo === "recompute" ? { origin: marker.generation, code: marker.code } : {};
   const first = { ...firstTasks(marker, spec, nowMs), ...anew, spec: sha256 };
   const { reuse } = spec;
-  return takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew, reuse });
+  const beforeRetry = (ended: State) => enlistBefore(term, ended, submitted);
+  return takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew, reuse, beforeRetry });
 }
 
 function newRun(

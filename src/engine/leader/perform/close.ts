@@ -1,21 +1,18 @@
-import { decodeCalls, encodeCalls } from "../../model/calls.ts";
-import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "../../model/closedRun.ts";
-import { unlessCorrupt } from "../../model/decode.ts";
+import { decodeCalls } from "../../model/calls.ts";
 import { tagsText } from "../../model/figures.ts";
-import { costOf, decodeUse, encodeUse, spentWith } from "../../model/instanceUse.ts";
+import { costOf, decodeUse, spentWith } from "../../model/instanceUse.ts";
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
-import { givenUpOf } from "../../model/outcomes.ts";
-import { indexesOf, packsOf, shardsOf } from "../../model/packs.ts";
+import { indexesOf, shardsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
-import { specBlob } from "../../model/runBlobs.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { plannedChunks } from "../../model/stop.ts";
 import { topLevel } from "../../model/tree.ts";
 import type { Ending } from "../decide/draft.ts";
 import { cleanupMessage } from "../decide/messages.ts";
-import { readManifest } from "../poll/poll.ts";
-import type { ListedMarker, Submitted, Term, TermRun } from "../term.ts";
+import { manifestOrNone } from "../poll/poll.ts";
+import type { ListedMarker, Term, TermRun } from "../term.ts";
+import { type Ended, enlist } from "./enlist.ts";
 import { assertLegalMove, writeState } from "./perform.ts";
 import { sendAll } from "./send.ts";
 
@@ -65,17 +62,6 @@ export function logEnd({ log }: Term, state: State, ms: number, spec: Spec | und
   log(logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, ...of, error: error?.message }));
 }
 
-/** The manifest, or none where it is missing or does not decode: then there is no result that anyone could read. */
-export const manifestOrNone = (term: Term, state: State): Promise<Manifest | undefined> =>
-  unlessCorrupt(() => readManifest(term, state));
-
-interface Ended {
-  readonly state: State;
-  /** Absent if the spec does not decode. */
-  readonly submitted: Submitted | undefined;
-  readonly manifest: Manifest | undefined;
-}
-
 /** Does what follows a final state. Any later leader that still finds the marker does it again. */
 export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): Promise<void> {
   const { state, manifest } = ended;
@@ -103,69 +89,4 @@ async function sendCleanup(term: Term, state: State, gaps: boolean): Promise<voi
   const nodes = topLevel({ ...layout, chunks }) > 0 || origin !== undefined || gaps ? [undefined] : [];
   const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
   await sendAll(term, [...shards, ...nodes].map(message));
-}
-
-/**
- * Writes what lists show of the run. Create-only, and replaced only by a later generation or by another run of the same
- * id: a leader that was deposed meanwhile cannot undo what a later one wrote.
- */
-async function enlist(term: Term, { state, submitted, manifest }: Ended): Promise<void> {
-  const { storage, names, leader } = term;
-  const { run, uid, generation } = state;
-  const name = closedBlob(run, submitted?.submittedMs ?? (await specWrittenMs(term, state)));
-  const metadata = encodeClosedRun(closedRunOf(state, submitted?.spec, manifest));
-  const signal = leader.lost;
-  leader.assertLeading();
-  const reply = await storage.blobs.create(names.runs, name, "", { metadata, signal });
-  if (reply.kind === "created") return;
-  const there = await storage.blobs.head(names.runs, name, { signal });
-  if (there.kind === "missing") return;
-  const { etag, metadata: older } = there.properties;
-  const known = await unlessCorrupt(() => decodeClosedRun(older, name));
-  if (known?.uid === uid && known.generation >= generation) return;
-  leader.assertLeading();
-  await storage.blobs.setMetadata(names.runs, name, metadata, { ifMatch: etag, signal });
-}
-
-/** A spec that does not decode has a time all the same, by which a deletion finds the summary. */
-async function specWrittenMs({ storage, names, leader }: Term, { run, createdMs }: State): Promise<number> {
-  const spec = await storage.blobs.head(names.runs, specBlob(run), { signal: leader.lost });
-  return spec.kind === "found" ? spec.properties.lastModifiedMs : createdMs;
-}
-
-function closedRunOf(state: State, spec: Spec | undefined, found: Manifest | undefined): ClosedRun {
-  const { run, uid, generation, phase, layout, error } = state;
-  // One that came after a run failed, or that the leader refused, says nothing of this state.
-  const manifest = phase === "complete" ? found : undefined;
-  const done = manifest?.folded ?? state.chunksDone;
-  const { packs, chunks } = givenUpOf(state);
-  const givenUp = (count: number) => (count === 0 ? {} : { givenUp: count });
-  return {
-    run,
-    uid,
-    generation,
-    phase: phase as ClosedRun["phase"],
-    error,
-    calculation: spec?.calculation ?? "",
-    params: spec?.params,
-    code: state.code ?? spec?.code,
-    finishedMs: state.finishedMs ?? state.updatedMs,
-    retriedMs: state.retriedMs,
-    calls: encodeCalls(state.calls),
-    use: state.use && encodeUse(state.use),
-    tags: spec?.tags,
-    by: spec?.by,
-    ...(layout && {
-      packs: {
-        ...{ total: packsOf(layout), done: state.packsDone, failed: state.packsFailed, ...givenUp(packs) },
-        ...(state.packsGapped === 0 ? {} : { gapped: state.packsGapped }),
-      },
-      chunks: {
-        total: layout.chunks,
-        done,
-        failed: manifest ? layout.chunks - done : state.chunksFailed,
-        ...givenUp(chunks),
-      },
-    }),
-  };
 }

@@ -11,9 +11,9 @@ import { type Log, logEvents } from "../../model/log.ts";
 import { isVouched } from "../../model/manifestFits.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
-import { readSpec } from "../poll/poll.ts";
+import { manifestOrNone, readSpec } from "../poll/poll.ts";
 import { commit, type ListedMarker, type Term } from "../term.ts";
-import { cleanUp, close, logEnd, manifestOrNone } from "./close.ts";
+import { cleanUp, close, logEnd } from "./close.ts";
 import { DeposedError } from "./stateChain.ts";
 
 /** A run was written by a newer version. The first time in a process, this leader gives way to a newer instance. */

@@ -32,6 +32,8 @@ export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo"
     readonly first?: Partial<State>;
     /** There is hardly a state yet, so making the first one comes before reading one. */
     readonly isNew?: boolean;
+    /** Is told of the final state over which the next generation begins. */
+    readonly beforeRetry?: (ended: State) => Promise<void>;
   };
 
 /**
@@ -65,6 +67,7 @@ export async function takeOverState(
     const ours = state.termid === leader.termid;
     if (!retried && (over || ours)) return chain;
     if (!ours && state.term >= leader.term) throw new DeposedError(state.term);
+    if (retried) await run.beforeRetry?.(state);
     const next = retried ? beginGeneration(state, run, nowMs) : state;
     const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
     // A leader of an earlier version leaves the spec's hash out.

@@ -1,4 +1,5 @@
 import { closedParamsMax } from "../../model/closedRun.ts";
+import { unlessCorrupt } from "../../model/decode.ts";
 import { indexesOf, shardsOf } from "../../model/packs.ts";
 import { type Manifest, manifestSchema, planSchema, specSchema } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs, specBlob } from "../../model/runBlobs.ts";
@@ -91,13 +92,17 @@ const listWithin =
   };
 
 /** The manifest of the state's generation, if it is there. */
-export async function readManifest(
+async function readManifest(
   { storage, names, leader }: PolledTerm,
   { run, uid, generation }: State,
 ): Promise<Manifest | undefined> {
   const at = [names.results, resultBlobs(run, uid).manifest(generation)] as const;
   return (await readDocument(storage.blobs, at, manifestSchema, { signal: leader.lost }))?.value;
 }
+
+/** The manifest, or none where it is missing or does not decode: then there is no result that anyone could read. */
+export const manifestOrNone = (term: PolledTerm, state: State): Promise<Manifest | undefined> =>
+  unlessCorrupt(() => readManifest(term, state));
 
 export async function readSpec({ storage, names, leader }: Term, id: string): Promise<Submitted | undefined> {
   const at = [names.runs, specBlob(id)] as const;

@@ -23,7 +23,31 @@ export const rules7to9: readonly Mutant[] = [
     rule: 9,
     killedBy: "lists show what has ended",
     cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
-    edits: edit("leader/perform/close.ts", "known.generation >= generation", "known.generation > 0"),
+    edits: edit(
+      "leader/perform/enlist.ts",
+      "known?.uid === uid && known.generation >= generation",
+      "known?.uid === uid",
+    ),
+  },
+  {
+    without: "a word of its own for a later generation",
+    rule: 9,
+    killedBy: "lists show what has ended",
+    cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
+    edits: edit(
+      "leader/perform/enlist.ts",
+      "blobs.replace(names.runs, name, body, { ...write, ifMatch: etag });",
+      "blobs.setMetadata(names.runs, name, write.metadata, { signal, ifMatch: etag });",
+    ),
+  },
+  {
+    without: "the word of a generation before its retry begins",
+    rule: 9,
+    killedBy: "lists show what has ended",
+    cases: [
+      "a leader dies before it tells of an end, and a retry comes first: both generations have their word",
+    ],
+    edits: edit("leader/perform/stateChain.ts", "if (retried) await run.beforeRetry?.(state);", ""),
   },
   {
     without: "holding the manifest against the tally",

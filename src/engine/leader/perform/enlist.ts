@@ -1,0 +1,104 @@
+import { encodeCalls } from "../../model/calls.ts";
+import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "../../model/closedRun.ts";
+import { unlessCorrupt } from "../../model/decode.ts";
+import { endedRunOf } from "../../model/endedRun.ts";
+import { encodeUse } from "../../model/instanceUse.ts";
+import { givenUpOf } from "../../model/outcomes.ts";
+import { packsOf } from "../../model/packs.ts";
+import type { Manifest, Spec } from "../../model/run.ts";
+import { specBlob } from "../../model/runBlobs.ts";
+import type { State } from "../../model/state.ts";
+import { manifestOrNone } from "../poll/poll.ts";
+import type { Submitted, Term } from "../term.ts";
+
+export interface Ended {
+  readonly state: State;
+  /** Absent if the spec does not decode. */
+  readonly submitted: Submitted | undefined;
+  readonly manifest: Manifest | undefined;
+}
+
+/**
+ * Writes what lists show of the run, and as its content the word that it has ended. Create-only, and replaced only by a later
+ * generation or by another run of the same id: a leader that was deposed meanwhile cannot undo what a later one wrote. Each
+ * is one Put Blob, of which Event Grid tells.
+ */
+export async function enlist(term: Term, { state, submitted, manifest: found }: Ended): Promise<void> {
+  const { storage, names, leader } = term;
+  const { run, uid, generation } = state;
+  const name = closedBlob(run, submitted?.submittedMs ?? (await specWrittenMs(term, state)));
+  // One that came after a run failed, or that the leader refused, says nothing of this state.
+  const manifest = state.phase === "complete" ? found : undefined;
+  const closed = closedRunOf(state, submitted?.spec, manifest);
+  const ended = endedRunOf(closed, { createdMs: state.createdMs, results: names.results, manifest });
+  const body = JSON.stringify(ended);
+  const signal = leader.lost;
+  // Event Grid shows and filters by the content type, but not by metadata.
+  const contentType = `application/json; outcome=${closed.phase}`;
+  const write = { metadata: encodeClosedRun(closed), contentType, signal };
+  leader.assertLeading();
+  const reply = await storage.blobs.create(names.runs, name, body, write);
+  if (reply.kind === "created") return;
+  const there = await storage.blobs.head(names.runs, name, { signal });
+  if (there.kind === "missing") return;
+  const { etag, metadata: older } = there.properties;
+  const known = await unlessCorrupt(() => decodeClosedRun(older, name));
+  if (known?.uid === uid && known.generation >= generation) return;
+  leader.assertLeading();
+  await storage.blobs.replace(names.runs, name, body, { ...write, ifMatch: etag });
+}
+
+/**
+ * Before a retry begins over a final state: whoever wrote that may have died before it told anybody. Without it that
+ * generation would have no word.
+ */
+export async function enlistBefore(term: Term, state: State, submitted: Submitted): Promise<void> {
+  const { storage, names, leader } = term;
+  const name = closedBlob(state.run, submitted.submittedMs);
+  const there = await storage.blobs.head(names.runs, name, { signal: leader.lost });
+  const known =
+    there.kind === "found" && (await unlessCorrupt(() => decodeClosedRun(there.properties.metadata, name)));
+  if (known && known.uid === state.uid && known.generation >= state.generation) return;
+  await enlist(term, { state, submitted, manifest: await manifestOrNone(term, state) });
+}
+
+/** A spec that does not decode has a time all the same, by which a deletion finds the summary. */
+async function specWrittenMs({ storage, names, leader }: Term, { run, createdMs }: State): Promise<number> {
+  const spec = await storage.blobs.head(names.runs, specBlob(run), { signal: leader.lost });
+  return spec.kind === "found" ? spec.properties.lastModifiedMs : createdMs;
+}
+
+function closedRunOf(state: State, spec: Spec | undefined, manifest: Manifest | undefined): ClosedRun {
+  const { run, uid, generation, phase, layout, error } = state;
+  const done = manifest?.folded ?? state.chunksDone;
+  const { packs, chunks } = givenUpOf(state);
+  const givenUp = (count: number) => (count === 0 ? {} : { givenUp: count });
+  return {
+    run,
+    uid,
+    generation,
+    phase: phase as ClosedRun["phase"],
+    error,
+    calculation: spec?.calculation ?? "",
+    params: spec?.params,
+    code: state.code ?? spec?.code,
+    finishedMs: state.finishedMs ?? state.updatedMs,
+    retriedMs: state.retriedMs,
+    calls: encodeCalls(state.calls),
+    use: state.use && encodeUse(state.use),
+    tags: spec?.tags,
+    by: spec?.by,
+    ...(layout && {
+      packs: {
+        ...{ total: packsOf(layout), done: state.packsDone, failed: state.packsFailed, ...givenUp(packs) },
+        ...(state.packsGapped === 0 ? {} : { gapped: state.packsGapped }),
+      },
+      chunks: {
+        total: layout.chunks,
+        done,
+        failed: manifest ? layout.chunks - done : state.chunksFailed,
+        ...givenUp(chunks),
+      },
+    }),
+  };
+}
