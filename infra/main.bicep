@@ -125,6 +125,10 @@ param endedEventsQueue string = ''
 @maxLength(2048)
 param endedEventsWebhook string = ''
 
+@description('Address of docs/OPERATIONS.md for somebody on call, such as https://github.com/OWNER/NAME/blob/main/docs/OPERATIONS.md; alerts link to their section there.')
+@maxLength(500)
+param runbook string = ''
+
 @description('Whether the data account is locked against deletion.')
 param lock bool = false
 
@@ -175,6 +179,7 @@ module watch 'modules/alerts.bicep' = if (monitoring) {
     actionGroupId: logs!.outputs.actionGroupId
     dailyCapGb: logDailyCapGb
     switches: alerts
+    runbook: runbook
   }
 }
 

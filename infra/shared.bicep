@@ -184,6 +184,8 @@ type alertSwitches = {
   hostErrors: bool?
   @description('Runs are open and the timer of an app is silent; off where LEASEFOLD_SCHEDULE ticks less often than each five minutes.')
   noTick: bool?
+  @description('A run failed; off where that is usual.')
+  runFailed: bool?
   @description('A schedule was due and got no run.')
   scheduleSkipped: bool?
   @description('The logs of a day are near their cap.')

@@ -22,6 +22,10 @@ param actionGroupId string
 @description('Most that the logs take in per day, GB; -1 for no cap.')
 param dailyCapGb int
 
+@description('Where somebody on call reads docs/OPERATIONS.md, such as its page in your repository; empty for its path alone.')
+@maxLength(500)
+param runbook string
+
 @description('Which alerts are on; those not named are.')
 param switches alertSwitches
 
@@ -110,6 +114,16 @@ var alerts = [
     query: loadTextContent('../queries/no-tick.kql')
   }
   {
+    name: 'run-failed'
+    enabled: switches.?runFailed ?? true
+    severity: 2
+    every: 'PT15M'
+    window: 'PT15M'
+    range: 'PT15M'
+    title: 'A run failed'
+    query: loadTextContent('../queries/run-failed.kql')
+  }
+  {
     name: 'schedule-skipped'
     enabled: switches.?scheduleSkipped ?? true
     severity: 2
@@ -144,6 +158,8 @@ var workbookQueries = [
   }
 ]
 
+var portalOfWorkbook = '${environment().portal}/#@${tenant().tenantId}/resource${workbook.id}/workbook'
+
 resource rules 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
   for alert in alerts: {
     name: '${prefix}-${alert.name}'
@@ -152,7 +168,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
     kind: 'LogAlert'
     properties: {
       displayName: 'Leasefold: ${alert.title}'
-      description: 'What it means and what to do: docs/OPERATIONS.md#${alert.name}'
+      description: 'What it means and what to do: ${empty(runbook) ? 'docs/OPERATIONS.md' : runbook}#${alert.name} . What the queries of all alerts show: ${portalOfWorkbook}'
       enabled: alert.enabled
       severity: alert.severity
       scopes: [

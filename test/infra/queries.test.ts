@@ -74,6 +74,20 @@ test("poison and old-messages tell what workers say of messages", () => {
   expect(asked("old-messages", traces(leading(1, 1)))).toEqual([]);
 });
 
+test("run-failed tells what a failed run was for and what it cost, and no other end", () => {
+  const ended = (phase: string) =>
+    said(
+      5,
+      logEvents.runEnded({
+        ...{ ...run, phase, ms: 9, packs: 3, sentAgain: 0, calculation: "sql", tags: "team=risk" },
+        ...{ by: "user:ada", dollars: 0.03, error: phase === "failed" ? "chunk 7: no" : undefined },
+      }),
+    );
+  expect(asked("run-failed", traces(ended("failed"), ended("complete"), ended("cancelled")))).toMatchObject([
+    { run: "r1", calculation: "sql", tags: "team=risk", by: "user:ada", dollars: 0.03, error: "chunk 7: no" },
+  ]);
+});
+
 test("schedule-skipped tells due times without a run, and schedules that stopped", () => {
   const due = "2026-11-23T01:00:00.000Z";
   const skipped = (why: string, count: number) =>

@@ -28,7 +28,7 @@ export const functions: Readonly<Record<string, (...given: Value[]) => Value>> =
     value === "" ||
     (Array.isArray(value) && value.length === 0) ||
     (isFields(value) && Object.keys(value).length === 0),
-  environment: () => ({ suffixes: { storage: "core.example" } }),
+  environment: () => ({ portal: "https://portal.example", suffixes: { storage: "core.example" } }),
   guid: (...parts) => `guid(${parts.map(text).join(", ")})`,
   items: (object) =>
     Object.entries(fields(object))

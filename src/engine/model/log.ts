@@ -10,7 +10,10 @@ export type Log = (event: LogEvent) => void;
 
 type Run = { readonly run: string; readonly uid: string };
 /** What is known of a run: who submitted it, what for, and what it cost. */
-type About = Readonly<Partial<Record<"calculation" | "tags" | "by", string | undefined>>> & {
+type About = {
+  readonly calculation?: string | undefined;
+  readonly tags?: string | undefined;
+  readonly by?: string | undefined;
   readonly dollars?: number;
 };
 type Piece = Run & { readonly kind: string; readonly send: number; readonly attempt: number };
