@@ -15,7 +15,7 @@ import { replaceFiles } from "./replaceFiles.mjs";
 /**
  * Builds `dist/`: the app that the Functions host loads (`index.cjs` with `shared-*.cjs`, its thread entries, and the
  * compiled kernels, which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user
- * calculations import, `election.cjs`, the package's `leasefold/election`, the types of both, and `ui`, the dashboard. The
+ * calculations import, `election.mjs`, the package's `leasefold/election`, the types of both, and `ui`, the dashboard. The
  * app is CommonJS because the Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`.
  * Calculations in `calculations/` become part of it.
  *
@@ -169,7 +169,6 @@ const made = await Promise.all([
       cli: "src/tools/cli/main.ts",
       checkThread: "src/tools/cli/check/checkThread.ts",
       loadThread: "src/tools/cli/loadThread.ts",
-      election: "src/election/leasefoldElection.ts",
     },
     format: "cjs",
   }),
@@ -178,6 +177,17 @@ const made = await Promise.all([
     entryPoints: { leasefold: "src/calculations/leasefold.ts" },
     format: "esm",
     outExtension: { ".js": ".mjs" },
+  }),
+  build({
+    ...options,
+    entryPoints: { election: "src/election/leasefoldElection.ts" },
+    plugins: [wholeArrow],
+    format: "esm",
+    outExtension: { ".js": ".mjs" },
+    // Packages in CommonJS among those of the SDK ask for modules of Node.
+    banner: {
+      js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`,
+    },
   }),
   build({
     ...options,

@@ -74,7 +74,7 @@ test("the partial's type follows from compute and merge, and an interface is a r
 });
 
 test("an error of leasefold/election that nobody catches prints no screens of source", async () => {
-  const script = `require(${JSON.stringify(join(root, "dist/election.cjs"))}).lead({ connection: "", name: "x" }, () => 1);`;
+  const script = `require(${JSON.stringify(join(root, "dist/election.mjs"))}).lead({ connection: "", name: "x" }, () => 1);`;
   const failed = await run(process.execPath, ["-e", script]).catch((error: unknown) => error);
   const { stderr } = failed as { stderr: string };
   expect(stderr).toContain("the connection string of the storage is empty");

@@ -16,7 +16,8 @@ export const fileListSchema = z.object({ files: z.array(savedFileSchema) });
 
 /** The result that lists files in order; `notes` are those of a result. */
 export const fileList = (files: readonly SavedFile[], notes: readonly string[] = []) => ({
-  body: new TextEncoder().encode(`${JSON.stringify({ files }, null, 1)}\n`),
+  // Users' type checks do not know the array's type in those of Node.
+  body: new TextEncoder().encode(`${JSON.stringify({ files }, null, 1)}\n`) as Uint8Array,
   contentType: fileListType,
   extension: "json",
   notes,
