@@ -7,7 +7,7 @@ export {
   CorruptDataError,
   InputError,
   LeasefoldError,
-  NewerVersionError,
+  OtherVersionError,
   StorageError,
 } from "../engine/model/errors.ts";
 export type { BlobConnection, ElectionLocation as ElectionPlace } from "./api/electionPorts.ts";

@@ -1,4 +1,4 @@
-import { ConfigError, CorruptDataError, NewerVersionError, StorageError } from "../engine/model/errors.ts";
+import { ConfigError, CorruptDataError, OtherVersionError, StorageError } from "../engine/model/errors.ts";
 import type { Clock, LeaseStore, Random } from "../engine/storage/ports.ts";
 import { cappedCall, type Reply } from "./cappedCall.ts";
 import type { ElectionEventDetail, OnElectionEvent } from "./events.ts";
@@ -176,7 +176,7 @@ export function errorOfOutcome(outcome: RaceOutcome): unknown {
   const { code, reason, error } = outcome;
   switch (code) {
     case "record-newer":
-      return new NewerVersionError(code, reason);
+      return new OtherVersionError(code, reason);
     case "record-unreadable":
       return new CorruptDataError(code, reason);
     case "denied":

@@ -34,7 +34,7 @@ const down = (from: number, to: number) =>
 describe("the list of runs", () => {
   it("has active runs first, the newest submit first, and includes unreadable ones", async () => {
     const { client, world, storage, putState } = await clientWorld();
-    for (const id of ["broken", "newer", "odd", "new", "busy", "gone"]) {
+    for (const id of ["broken", "newer", "older", "odd", "new", "busy", "gone"]) {
       const run = await submit(client, { ...request, id });
       const setMarker = async (metadata: Record<string, string>) => {
         storage.operator.deleteBlob(names.active, id);
@@ -44,14 +44,19 @@ describe("the list of runs", () => {
       if (id === "new") await setMarker({ v: "2", uid: run.uid });
       if (id === "broken") storage.operator.overwriteBlob(names.runs, runBlobs(run.run, run.uid).state, "{");
       if (id === "newer") await putState(run, { v: 2 as 1 });
+      if (id === "older") await putState(run, { v: 0 as 1 });
       if (id === "gone") storage.operator.deleteBlob(names.runs, "gone/spec.json");
       await world.advance(2_000);
     }
     storage.operator.overwriteBlob(names.runs, "_dropped/abc", "");
     const unreadable = { v: "no base64 of any JSON" };
     await storage.blobs.create(names.runs, closedBlob("torn", 5_000), "", { metadata: unreadable });
-    const later = Buffer.from(JSON.stringify({ v: 2 })).toString("base64url");
-    await storage.blobs.create(names.runs, closedBlob("later", 6_000), "", { metadata: { run: later } });
+    const ended = (id: string, ms: number, v: number) => {
+      const run = Buffer.from(JSON.stringify({ v })).toString("base64url");
+      return storage.blobs.create(names.runs, closedBlob(id, ms), "", { metadata: { run } });
+    };
+    await ended("later", 6_000, 2);
+    await ended("before", 5_500, 0);
     const listed = await runs(client);
     expect(listed.cursor).toBeUndefined();
     expect(listed.runs.map(({ run, word }) => [run, word])).toEqual([
@@ -60,7 +65,9 @@ describe("the list of runs", () => {
       ["new", "needs-newer-version"],
       ["newer", "needs-newer-version"],
       ["odd", "unreadable"],
+      ["older", "needs-older-version"],
       ["later", "needs-newer-version"],
+      ["before", "needs-older-version"],
       ["torn", "unreadable"],
     ]);
   });

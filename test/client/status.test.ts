@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { command } from "../../src/engine/client/commands/command.ts";
 import { status } from "../../src/engine/client/status.ts";
 import { submit } from "../../src/engine/client/submit.ts";
-import { CorruptDataError, NewerVersionError } from "../../src/engine/model/errors.ts";
+import { CorruptDataError, OtherVersionError } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { specBlob } from "../../src/engine/model/runBlobs.ts";
 import { prefixName } from "../../src/engine/model/stop.ts";
@@ -336,6 +336,6 @@ describe("the status of a run", () => {
     await putState(run, { sequence: -1 });
     expect(await failureOf(status(client, "r1"))).toBeInstanceOf(CorruptDataError);
     await putState(run, { v: 2 as 1 });
-    expect(await failureOf(status(client, "r1"))).toBeInstanceOf(NewerVersionError);
+    expect(await failureOf(status(client, "r1"))).toBeInstanceOf(OtherVersionError);
   });
 });

@@ -76,7 +76,8 @@ describe("a marker says that nobody has to lead for it", () => {
 
   test.each<[string, Record<string, string>, string]>([
     ["it is led if it has a uid and does not decode otherwise, which ends its run", { want: "?" }, "to-lead"],
-    ["nobody leads for it if a newer version wrote it", { v: "99" }, "newer"],
+    ["nobody leads for it if a newer release wrote it", { v: "99" }, "other-version"],
+    ["nobody leads for it if an older release wrote it", { v: "0" }, "other-version"],
     ["nobody leads for it if it has no uid", { uid: "" }, "stray"],
   ])("and %s", (_what, change, kind) => {
     expect(kindOf({ name: "r", metadata: { ...encodeMarker(pause), ...change } }, 1_000)).toBe(kind);

@@ -5,7 +5,7 @@ import { decodeRecord } from "../../src/election/record/record.ts";
 import { decodeBitmap } from "../../src/engine/model/bitmap.ts";
 import { decodeCalls } from "../../src/engine/model/calls.ts";
 import { decodeJson } from "../../src/engine/model/decode.ts";
-import { CorruptDataError, NewerVersionError } from "../../src/engine/model/errors.ts";
+import { isUnreadable } from "../../src/engine/model/errors.ts";
 import { decodeMarker, encodeMarker } from "../../src/engine/model/marker.ts";
 import { decodeMessage } from "../../src/engine/model/message.ts";
 import {
@@ -39,7 +39,7 @@ function decodes(decode: () => unknown): boolean {
     decode();
     return true;
   } catch (error) {
-    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return false;
+    if (isUnreadable(error)) return false;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CorruptDataError, NewerVersionError } from "../../src/engine/model/errors.ts";
+import { CorruptDataError, OtherVersionError } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import {
   decodeMessage,
@@ -70,7 +70,7 @@ describe("messages", () => {
   });
 
   test("a higher wire version is newer, never corrupt", () => {
-    expect(() => decodeMessage('{"v":2,"kind":"dance"}')).toThrow(NewerVersionError);
+    expect(() => decodeMessage('{"v":2,"kind":"dance"}')).toThrow(OtherVersionError);
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { CorruptDataError, NewerVersionError } from "../../src/engine/model/errors.ts";
+import { CorruptDataError, OtherVersionError } from "../../src/engine/model/errors.ts";
 import { electionBlob, parseSignBlob, signBlob } from "../../src/engine/model/names.ts";
 import { decodeSign, encodeSign, isLive, type Sign } from "../../src/engine/model/sign.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
@@ -39,7 +39,7 @@ describe("a sign", () => {
   });
 
   test("of a newer version is told as that", () => {
-    expect(() => decodeSign({ v: "9", other: "x" }, "it")).toThrow(NewerVersionError);
+    expect(() => decodeSign({ v: "9", other: "x" }, "it")).toThrow(OtherVersionError);
     expect(() => decodeSign({ v: "1", other: "x" }, "it")).toThrow(CorruptDataError);
   });
 

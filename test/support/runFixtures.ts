@@ -4,7 +4,7 @@ import { noCalls } from "../../src/engine/model/calls.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { Marker } from "../../src/engine/model/marker.ts";
 import { outputContentType } from "../../src/engine/model/output.ts";
-import { type Manifest, type Plan, planVersion, type Spec } from "../../src/engine/model/run.ts";
+import type { Manifest, Plan, Spec } from "../../src/engine/model/run.ts";
 import type { Work } from "../../src/engine/model/runBlobs.ts";
 import { firstState, type State } from "../../src/engine/model/state.ts";
 import { requestHashOf } from "../../src/engine/model/storedSpec.ts";
@@ -23,7 +23,7 @@ const shardSizeOf = (packs: number): number =>
   packs <= limits.directPacksMax ? limits.directPacksMax : Math.ceil(Math.sqrt(packs));
 
 export const planOf = (chunks: number, packSize = 1): Plan => ({
-  v: planVersion,
+  v: 1,
   run: "r",
   uid: "u",
   chunks,
@@ -31,7 +31,6 @@ export const planOf = (chunks: number, packSize = 1): Plan => ({
   shardSize: shardSizeOf(Math.ceil(chunks / packSize)),
   fanIn: 1000,
   packMs: 500,
-  fold: "spans",
   calls: "0.0.0.0.0.0",
 });
 
@@ -100,9 +99,9 @@ export const manifest: Manifest = {
 
 /** A run of so many packs whose plan is known and of which nothing was sent. */
 export function computing(chunks: number, packSize = 1): State {
-  const { packMs, shardSize, fanIn, fold } = planOf(chunks, packSize);
+  const { packMs, shardSize, fanIn } = planOf(chunks, packSize);
   const state = firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: 0 });
-  return { ...state, phase: "computing", layout: { chunks, packSize, shardSize, fanIn, packMs, fold } };
+  return { ...state, phase: "computing", layout: { chunks, packSize, shardSize, fanIn, packMs } };
 }
 
 export const runNotes = () => newRunNotes(0);

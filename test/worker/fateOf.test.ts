@@ -4,7 +4,7 @@ import {
   ChunksFailedError,
   CorruptDataError,
   LeasefoldError,
-  NewerVersionError,
+  OtherVersionError,
   StorageError,
 } from "../../src/engine/model/errors.ts";
 import { type Fate, fateOf } from "../../src/engine/worker/attempt/endAttempt.ts";
@@ -17,7 +17,7 @@ const table: readonly (readonly [string, unknown, readonly [Fate, Fate], readonl
   ["unwanted work", new DroppedError("gone"), ["drop", "drop"], ["drop", "drop"]],
   [
     "a newer version",
-    new NewerVersionError("n", ""),
+    new OtherVersionError("n", ""),
     ["enqueue-again", "enqueue-again"],
     ["enqueue-again", "enqueue-again"],
   ],

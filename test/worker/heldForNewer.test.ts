@@ -31,6 +31,15 @@ test.each([
   },
 );
 
+test("a message of an older version than is read is held too", async () => {
+  const older = { ...newer, v: 0 };
+  for (const handle of [handleWork, handlePoison]) {
+    const { waiting, dropped } = await deliver(older, handle);
+    expect(waiting).toEqual([{ ...older, heldForNewer: 1 }]);
+    expect(dropped).toEqual([]);
+  }
+});
+
 test.each([handleWork, handlePoison])(
   "a message of a version that never comes is recorded and dropped after a day, by %o",
   async (handle) => {

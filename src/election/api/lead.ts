@@ -80,7 +80,7 @@ interface Stopped {
  *
  * Rejects with the task's own error; `ConfigError` or `InputError` for wrong options; `StorageError` where the
  * account refuses the identity (and, with `wait: false`, where it does not answer); `CorruptDataError` or
- * `NewerVersionError` where the blob of that name holds something else. While it waits it survives any outage.
+ * `OtherVersionError` where the blob of that name holds something else. While it waits it survives any outage.
  */
 export async function lead<T>(
   options: LeadOptions,

@@ -1,4 +1,4 @@
-import { CorruptDataError, NewerVersionError } from "../../engine/model/errors.ts";
+import { CorruptDataError, OtherVersionError } from "../../engine/model/errors.ts";
 import { electionBlob } from "../../engine/model/names.ts";
 import { cappedCall } from "../cappedCall.ts";
 import { classifyFailure } from "../leaseFailure.ts";
@@ -96,7 +96,7 @@ const pollCapMs = 5_000;
  * the next term yielded has `rolledBack: true` and the order begins anew with it.
  *
  * Polls only while the consumer waits, outages included. A refused identity throws `StorageError`; a blob that holds
- * something else throws `CorruptDataError` or `NewerVersionError`.
+ * something else throws `CorruptDataError` or `OtherVersionError`.
  */
 export function observe(
   options: ObserveOptions,
@@ -135,7 +135,7 @@ export async function* observeOn(
 }
 
 function recordOf({ decoded }: Poll) {
-  if (decoded.kind === "newer") throw new NewerVersionError("record-newer", decoded.reason);
+  if (decoded.kind === "newer") throw new OtherVersionError("record-newer", decoded.reason);
   if (decoded.kind === "unreadable") throw new CorruptDataError("record-unreadable", decoded.reason);
   return decoded.kind === "record" ? decoded.record : undefined;
 }

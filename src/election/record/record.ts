@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { OtherVersionError } from "../../engine/model/errors.ts";
+import { inWrittenForm, versions, withVersion } from "../../engine/model/versions.ts";
 
 /**
  * The public record of an election, for anyone with read rights: JSON in the metadata of the leader blob, whose keys are `v`
@@ -70,8 +72,6 @@ export type Decoded =
   | { readonly kind: "newer"; readonly reason: string }
   | { readonly kind: "unreadable"; readonly reason: string };
 
-/** Version 1 was eighteen keys of metadata, before the first release. */
-const version = 2;
 export const lastTermsMax = 16;
 const metadataBytesMax = 8 * 1024 - 512; // The rest is left for the service's own counting.
 
@@ -104,20 +104,24 @@ const recordSchema = z.object({
  * not ours to replace.
  */
 export function decodeRecord(metadata: Readonly<Record<string, string>>): Decoded {
-  const written = Number(metadata["v"]);
-  if (Number.isInteger(written) && written > version) {
-    return { kind: "newer", reason: `The leader record has version ${written}, this is version ${version}.` };
+  if (Object.keys(metadata).length === 0) return { kind: "none" };
+  let known: Readonly<Record<string, unknown>>;
+  try {
+    const { v, record = "" } = withVersion(metadata) as { v?: number; record?: string };
+    known = inWrittenForm("leader", { ...jsonOf(record), v }, "the leader record");
+  } catch (error) {
+    if (!(error instanceof OtherVersionError)) throw error;
+    return error.code === "newer-version" ? { kind: "newer", reason: error.message } : { kind: "none" };
   }
-  if (Object.keys(metadata).length === 0 || written === 1) return { kind: "none" };
-  const parsed = recordSchema.safeParse(jsonOf(metadata["record"] ?? ""));
-  if (written === version && parsed.success) return { kind: "record", record: parsed.data };
+  const parsed = recordSchema.safeParse(known);
+  if (known["v"] === versions.leader && parsed.success) return { kind: "record", record: parsed.data };
   const where = parsed.success ? "v" : ["record", ...(parsed.error.issues[0]?.path ?? [])].join(".");
   return { kind: "unreadable", reason: `The leader record was not written by Leasefold (at "${where}").` };
 }
 
-function jsonOf(text: string): unknown {
+function jsonOf(text: string): object | undefined {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) as object;
   } catch {
     return undefined;
   }
@@ -125,7 +129,7 @@ function jsonOf(text: string): unknown {
 
 /** Always fits: drops what is only shown, then the oldest terms, so that a term does not end because of its notes. */
 export function encodeRecord(record: LeaderRecord): { readonly v: string; readonly record: string } {
-  const encoded = { v: String(version), record: asciiOf(JSON.stringify(record)) };
+  const encoded = { v: String(versions.leader), record: asciiOf(JSON.stringify(record)) };
   const smaller = encoded.record.length <= metadataBytesMax ? undefined : shrink(record);
   return smaller === undefined ? encoded : encodeRecord(smaller);
 }

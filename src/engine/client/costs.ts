@@ -55,7 +55,7 @@ export async function costs(client: Client, { by, ...query }: CostsQuery = {}): 
   };
 }
 
-type Costed = Exclude<ListedRun, { readonly word: "unreadable" | "needs-newer-version" }>;
+type Costed = Extract<ListedRun, { readonly calculation: string }>;
 const isCosted = (run: ListedRun): run is Costed => "calculation" in run;
 
 const sumOf = (all: readonly Cost[]) => ({

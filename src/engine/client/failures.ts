@@ -1,11 +1,12 @@
 import pMap from "p-map";
 import * as z from "zod";
 import { decodeJson, unlessUnreadable } from "../model/decode.ts";
-import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
+import { isUnreadable } from "../model/errors.ts";
 import { countOf } from "../model/figures.ts";
 import { chunksOfPack, type Range } from "../model/packs.ts";
 import { type Failure, failureSchema, type Plan } from "../model/run.ts";
 import { parseFailure, parseTried, runBlobs, workName } from "../model/runBlobs.ts";
+import { versions } from "../model/versions.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits } from "./client.ts";
 import { blobPages } from "./containersAndQueues.ts";
@@ -170,7 +171,7 @@ function decodeOrDescribe(body: Uint8Array, name: string): Failure {
   try {
     return decodeJson(failureSchema, body, name);
   } catch (error) {
-    if (!(error instanceof CorruptDataError) && !(error instanceof NewerVersionError)) throw error;
-    return { v: 1, cause: "error", code: error.code, message: error.message, attempts: 0 };
+    if (!isUnreadable(error)) throw error;
+    return { v: versions.failure, cause: "error", code: error.code, message: error.message, attempts: 0 };
   }
 }

@@ -23,7 +23,7 @@ const wordSchema = z
   .describe(
     "The phase for people. `not-accepted`: its submit did not complete; submitting it again with the same id completes it.",
   );
-export type RunWord = z.infer<typeof wordSchema>;
+type RunWord = z.infer<typeof wordSchema>;
 
 // biome-ignore format: a list of names
 const resultSchema = manifestSchema.pick({

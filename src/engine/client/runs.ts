@@ -2,7 +2,7 @@ import pMap from "p-map";
 import * as z from "zod";
 import { decodeCalls } from "../model/calls.ts";
 import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../model/closedRun.ts";
-import { CorruptDataError, LeasefoldError, NewerVersionError } from "../model/errors.ts";
+import { CorruptDataError, isUnreadable, LeasefoldError } from "../model/errors.ts";
 import { costOf, costSchema, decodeUse } from "../model/instanceUse.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import { runIdPattern, scheduleBlobs } from "../model/names.ts";
@@ -19,7 +19,7 @@ import { errorSchema, list, text, time } from "./viewSchemas.ts";
 const unreadableSchema = z
   .object({
     run: text,
-    word: z.enum(["unreadable", "needs-newer-version"]),
+    word: z.enum(["unreadable", "needs-newer-version", "needs-older-version"]),
     active: z.boolean(),
     error: errorSchema,
   })
@@ -119,10 +119,11 @@ async function readActive(client: Client, id: string, marker: ListedMarker): Pro
 
 /** Throws errors of another kind on. */
 function unreadable(run: string, active: boolean, error: unknown): UnreadableRun {
-  const newer = error instanceof NewerVersionError;
-  if (!newer && !(error instanceof CorruptDataError)) throw error;
+  if (!isUnreadable(error)) throw error;
   const { code, message } = error;
-  return { run, word: newer ? "needs-newer-version" : "unreadable", active, error: { code, message } };
+  const word =
+    code === "newer-version" || code === "older-version" ? (`needs-${code}` as const) : "unreadable";
+  return { run, word, active, error: { code, message } };
 }
 
 async function listMarkers(client: Client): Promise<ReadonlyMap<string, ListedMarker>> {

@@ -7,7 +7,7 @@ import { newestManifest, readMarker, readState, requireSpec, vouchedManifest } f
 import { type RunView, viewOf } from "./runView.ts";
 
 /**
- * The view of one run. Throws `InputError` for an unknown run; `CorruptDataError` or `NewerVersionError` if its
+ * The view of one run. Throws `InputError` for an unknown run; `CorruptDataError` or `OtherVersionError` if its
  * documents do not decode.
  */
 export async function status(client: Client, id: string): Promise<RunView> {

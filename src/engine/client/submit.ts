@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { unlessUnreadable, wireVersion } from "../model/decode.ts";
+import { unlessUnreadable } from "../model/decode.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { type Tags, tagsSchema } from "../model/labels.ts";
 import { limits } from "../model/limits.ts";
@@ -9,6 +9,7 @@ import type { Spec } from "../model/run.ts";
 import { specBlob } from "../model/runBlobs.ts";
 import { isFinal, phases, type State } from "../model/state.ts";
 import { documentHash } from "../model/storedSpec.ts";
+import { versions } from "../model/versions.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { markerBy } from "./commands/decideCommand.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
@@ -184,7 +185,7 @@ async function trySubmit(
 async function createSpec(client: Client, request: Request, { run, uid }: RunKey) {
   const { calculation, id: _id, cap: _cap, ...work } = request;
   // JSON leaves out what is undefined.
-  const spec: Spec = { v: wireVersion, run, uid, calculation: calculation.name, ...work, by: client.actor };
+  const spec: Spec = { v: versions.spec, run, uid, calculation: calculation.name, ...work, by: client.actor };
   const body = JSON.stringify(spec);
   const options = { contentType: "application/json" };
   const created = await ensuringContainers(client, () =>

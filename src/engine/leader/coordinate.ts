@@ -27,10 +27,10 @@ export interface CoordinateSettings {
   readonly fastLoopMs: number;
 }
 
-export const newTerm = (ports: CoordinatorPorts, leader: Leader, newer: Term["newer"]): Term => ({
+export const newTerm = (ports: CoordinatorPorts, leader: Leader, versions: Term["versions"]): Term => ({
   ...ports,
   leader,
-  newer,
+  versions,
   runs: new Map(),
   kept: new Set(),
   backoff: new RunBackoff(),

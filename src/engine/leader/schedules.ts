@@ -1,5 +1,5 @@
 import { dueTimes } from "../model/dueTimes.ts";
-import { CorruptDataError, InputError, messageOf, NewerVersionError, StorageError } from "../model/errors.ts";
+import { CorruptDataError, InputError, messageOf, OtherVersionError, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { parseScheduledRun, scheduleBlobs, scheduledRunId } from "../model/names.ts";
@@ -60,7 +60,8 @@ function schedulesIn({ log, told }: Telling, { blobs }: Listed): readonly Known[
     } catch (error) {
       if (!told.has(blob.name)) {
         told.add(blob.name);
-        if (error instanceof NewerVersionError) log(logEvents.needsNewerVersion({ run: blob.name, uid: "" }));
+        if (error instanceof OtherVersionError)
+          log(logEvents.needsOtherVersion({ run: blob.name, uid: "", message: error.message }));
         else log(logEvents.strayMarker({ name: blob.name.slice(0, 80) }));
       }
       return [];

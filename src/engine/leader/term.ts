@@ -37,8 +37,8 @@ export interface Term extends CoordinatorPorts {
   /** Runs whose partials active ones reuse, by the markers of the present loop. */
   kept: ReadonlySet<string>;
   readonly backoff: RunBackoff;
-  /** Whether this process gave way to a newer version before. */
-  readonly newer: { readonly gaveWay: boolean };
+  /** Whether this process gave way to another version before. */
+  readonly versions: { readonly gaveWay: boolean };
 }
 
 /** A marker as the list of the present loop gave it. */

@@ -27,7 +27,7 @@ export interface TickRequest {
   readonly stopping?: AbortSignal;
 }
 
-/** `busy`: this very process is racing or leading already. `away`: it gave way to a newer version a moment ago. */
+/** `busy`: this very process is racing or leading already. `away`: it gave way to another version a moment ago. */
 export type TickOutcome = RaceOutcome | { readonly kind: "busy" } | { readonly kind: "away" };
 
 export interface CoordinatorOptions
@@ -57,7 +57,7 @@ export class Coordinator {
   readonly #options: CoordinatorOptions;
   readonly #lease: ContentLease;
   readonly #expiry: Expiry;
-  readonly #newer = { gaveWay: false };
+  readonly #versions = { gaveWay: false };
   #busy = false;
   #wokenMeanwhile = false;
   /** Ends the pause of a contender that waits; one for each time. */
@@ -119,7 +119,7 @@ export class Coordinator {
     return raced.outcome;
   };
 
-  /** A wake may be for an instance that understands more; it stays in the queue for that one. */
+  /** A wake may be for an instance of another version; it stays in the queue for that one. */
   async #passOnWake(): Promise<void> {
     const { storage, names } = this.#ports;
     const wake = encodeWake(wakeFromLeader);
@@ -152,7 +152,7 @@ export class Coordinator {
     const { leadership } = raced;
     const ofWake = { queue: names.wake, text: encodeWake(wakeFromLeader), signal: leadership.lost };
     const wake = keepDeadMansWake({ queues: storage.queues, clock }, ofWake);
-    const term = newTerm(this.#ports, leadership, this.#newer);
+    const term = newTerm(this.#ports, leadership, this.#versions);
     const { outcome } = await raced.lead(() => this.#lead(term));
     // After what nobody expects the wake becomes visible by itself: whoever it calls does not meet the same at once.
     if (!outcome.handedOver || !isOrdinary(outcome.error, leadership)) return { outcome };
@@ -211,7 +211,7 @@ export class Coordinator {
       this.#aboveTerm = Math.max(this.#aboveTerm, error.seenTerm);
       log(logEvents.deposed({ term, seenTerm: error.seenTerm }));
     } else if (error instanceof GiveWayError) {
-      this.#newer.gaveWay = true;
+      this.#versions.gaveWay = true;
       this.#awayUntilMs = clock.monotonicMs() + this.#options.election.leaseDurationS * 1_000;
       log(logEvents.gaveWay({ term, message: error.message }));
     } else if (!isOrdinary(error, leader)) {

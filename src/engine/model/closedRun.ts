@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { decodeJson, idSchema, wireVersion } from "./decode.ts";
+import { decodeJson, idSchema, versioned } from "./decode.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
+import { versions } from "./versions.ts";
 
 /**
  * `_closed/{time}.{id}`: what a list shows of a run that has ended, all in the metadata of an empty blob, so that one
@@ -15,7 +16,7 @@ const counts = z.object({
 });
 
 const closedRunSchema = z.object({
-  v: z.literal(wireVersion),
+  v: z.literal(versions.summary),
   run: idSchema,
   uid: idSchema,
   generation: z.int().positive(),
@@ -41,6 +42,7 @@ const closedRunSchema = z.object({
   /** The message is cut. */
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
+versioned("summary", closedRunSchema);
 export type ClosedRun = Omit<z.infer<typeof closedRunSchema>, "v">;
 
 /** Metadata has at most 8 KB, names included. */
@@ -60,12 +62,12 @@ export function encodeClosedRun(run: ClosedRun): Record<string, string> {
   };
   const least = { ...cut, params: undefined, error: undefined, code: undefined };
   const encoded = [cut, { ...cut, params: undefined }, least].map((one) =>
-    Buffer.from(JSON.stringify({ v: wireVersion, ...one })).toString("base64url"),
+    Buffer.from(JSON.stringify({ v: versions.summary, ...one })).toString("base64url"),
   );
   return { run: encoded.find(({ length }) => length <= metadataBytesMax) ?? (encoded.at(-1) as string) };
 }
 
-/** Throws `NewerVersionError`, or `CorruptDataError` for metadata of something else. */
+/** Throws `OtherVersionError`, or `CorruptDataError` for metadata of something else. */
 export function decodeClosedRun(metadata: Readonly<Record<string, string>>, what: string): ClosedRun {
   const text = Buffer.from(metadata["run"] ?? "", "base64url");
   const { v: _version, ...run } = decodeJson(closedRunSchema, text, what);

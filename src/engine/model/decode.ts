@@ -1,7 +1,8 @@
 import type { ZodType } from "zod";
 import * as z from "zod";
-import { CorruptDataError, NewerVersionError } from "./errors.ts";
+import { CorruptDataError, isUnreadable } from "./errors.ts";
 import { runIdPattern } from "./names.ts";
+import { inWrittenForm, type Versioned } from "./versions.ts";
 
 /**
  * A run's id, its uid, or the tag of an attempt or answer. Each becomes a segment of blob names, so it cannot hold a slash
@@ -14,15 +15,14 @@ export const idSchema = z
 /** SHA-256 in hex. */
 export const sha256Pattern = /^[0-9a-f]{64}$/;
 
-/**
- * The wire version that this code writes and reads. Stored documents carry it as `v`; a schema whose documents are ahead
- * says so in its meta data.
- */
-export const wireVersion = 1;
+const kinds = new WeakMap<ZodType, Versioned>();
+
+/** Makes a schema that of a document with a version of its own: what is decoded by it comes in the form that it knows. */
+export const versioned = (kind: Versioned, schema: ZodType): void => void kinds.set(schema, kind);
 
 /**
- * Decodes stored or received bytes. A higher `v` is a newer version; anything else that does not fit the schema is
- * corrupt. `what` names the document in messages.
+ * Decodes stored or received bytes. Throws `OtherVersionError` for a version that this release does not read, and
+ * `CorruptDataError` for anything else that does not fit the schema. `what` names the document in messages.
  */
 export function decodeJson<T>(schema: ZodType<T>, body: Uint8Array | string, what: string): T {
   const text = typeof body === "string" ? body : Buffer.from(body).toString("utf8");
@@ -35,15 +35,10 @@ export function decodeJson<T>(schema: ZodType<T>, body: Uint8Array | string, wha
   return decodeValue(schema, value, what);
 }
 
-/** Decodes a value that was parsed already, like `decodeJson`. */
+/** Decodes a value that was parsed already, or metadata, whose `v` is text, like `decodeJson`. */
 export function decodeValue<T>(schema: ZodType<T>, value: unknown, what: string): T {
-  const version = (value as { v?: unknown } | null)?.v;
-  const known = schema.meta()?.["wireVersion"] ?? wireVersion;
-  if (typeof version === "number" && version > Number(known)) {
-    const message = `${what} was written by a newer version (wire version ${version})`;
-    throw new NewerVersionError("newer-version", message);
-  }
-  const decoded = schema.safeParse(value);
+  const kind = kinds.get(schema);
+  const decoded = schema.safeParse(kind === undefined ? value : inWrittenForm(kind, value, what));
   if (decoded.success) return decoded.data;
   const issue = decoded.error.issues[0];
   const rule = `${issue?.path.join(".") || "it"}: ${issue?.message ?? "unknown"}`;
@@ -61,20 +56,20 @@ export function canonicalJson(value: unknown): string {
 
 /** What a read gives, or undefined where its bytes do not decode. */
 export const unlessCorrupt = <T>(read: () => T | Promise<T>): Promise<T | undefined> =>
-  unless(read, CorruptDataError);
+  unless(read, (error) => error instanceof CorruptDataError);
 
-/** The same, also where a newer version wrote them. */
+/** The same, also where they are of a version that this release does not read. */
 export const unlessUnreadable = <T>(read: () => T | Promise<T>): Promise<T | undefined> =>
-  unless(read, CorruptDataError, NewerVersionError);
+  unless(read, isUnreadable);
 
 async function unless<T>(
   read: () => T | Promise<T>,
-  ...kinds: readonly (typeof CorruptDataError | typeof NewerVersionError)[]
+  expected: (error: unknown) => boolean,
 ): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
-    if (kinds.some((kind) => error instanceof kind)) return undefined;
+    if (expected(error)) return undefined;
     throw error;
   }
 }

@@ -69,8 +69,12 @@ export class StorageError extends LeasefoldError {
 /** Stored bytes do not decode. */
 export class CorruptDataError extends LeasefoldError {}
 
-/** Stored bytes were written by a newer version of Leasefold; they are not corrupt. */
-export class NewerVersionError extends LeasefoldError {}
+/** Stored bytes are of a version that this release does not read, by its code `newer-version` or `older-version`; they are not corrupt. */
+export class OtherVersionError extends LeasefoldError {}
+
+/** Whether an error says that stored bytes could not be understood. */
+export const isUnreadable = (error: unknown): error is CorruptDataError | OtherVersionError =>
+  error instanceof CorruptDataError || error instanceof OtherVersionError;
 
 /**
  * A user's calculation threw, hung, crashed its thread or returned something invalid. `details.stack` is the stack in the
@@ -171,7 +175,7 @@ export function edgeOf(error: unknown): Edge {
       refused: { httpStatus: 500, exitCode: 4, level: "error" } as const,
     }[error.kind];
   }
-  if (error instanceof CorruptDataError || error instanceof NewerVersionError) {
+  if (isUnreadable(error)) {
     return { httpStatus: 500, exitCode: 6, level: "error" };
   }
   if (error instanceof CalculationError)

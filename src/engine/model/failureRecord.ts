@@ -1,8 +1,8 @@
-import { wireVersion } from "./decode.ts";
 import { limits } from "./limits.ts";
 import { planTag } from "./output.ts";
 import type { Range } from "./packs.ts";
 import type { Failure } from "./run.ts";
+import { versions } from "./versions.ts";
 
 /** How a send ended, as its record's metadata tell it to whoever lists the records. */
 export interface ToldFailure {
@@ -31,7 +31,7 @@ const toldCharactersMax = 500;
 export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
   const { cause, code, attempts, attemptsMax, final, gaps, at, laterS } = failure;
   const message = failure.message.slice(0, limits.errorCharactersMax);
-  const record: Failure = { v: wireVersion, ...failure, message };
+  const record: Failure = { v: versions.failure, ...failure, message };
   const metadata: Record<string, string> = {
     cause,
     code,

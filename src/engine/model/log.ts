@@ -74,13 +74,14 @@ export const logEvents = {
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
   /** The container of active runs has a blob that is no run's marker; it is skipped. Each process tells once. */
   strayMarker: event<{ name: string }>("warn", "stray-marker"),
-  needsNewerVersion: event<Run>("warn", "needs-newer-version"),
+  /** A run or schedule is of a version that this release does not read: an instance that does has to lead it. */
+  needsOtherVersion: event<Run & { message: string }>("warn", "needs-other-version"),
   /** What ended a term early, such as a list that storage denies; the runs continue in the next term. */
   leadingFailed: (
     level: LogEvent["level"],
     fields: { term: number; code: string; message: string },
   ): LogEvent => ({ level, event: "leading-failed", fields }),
-  /** A newer version wrote something, so this instance leaves the lease to others for a while. */
+  /** Another version wrote something, so this instance leaves the lease to others for a while. */
   gaveWay: event<{ term: number; message: string }>("info", "gave-way"),
   deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),
   workDone: event<Piece & { ms: number; outcome: string }>("debug", "work-done"),

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
-import { CorruptDataError, NewerVersionError } from "./errors.ts";
+import { decodeValue, idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { actorSchema } from "./labels.ts";
+import { versions, withVersion } from "./versions.ts";
 
 /**
  * The marker of an active run: what its user wants, in the metadata of an empty blob, so that one list call reads all
@@ -13,7 +13,7 @@ export type Want = z.infer<typeof wantSchema>;
 const number = z.coerce.number().int().nonnegative();
 
 const markerSchema = z.object({
-  v: z.coerce.number().int().positive(),
+  v: z.literal(versions.marker),
   uid: idSchema,
   /** SHA-256 of the spec that was submitted: no other is led or computed. */
   spec: z.string().regex(sha256Pattern).optional(),
@@ -45,10 +45,11 @@ const markerSchema = z.object({
   /** ETag of the state that expiry examined; absent without a state. Only that state is deleted. */
   judged: z.string().optional(),
 });
+versioned("marker", markerSchema);
 export type Marker = Omit<z.infer<typeof markerSchema>, "v">;
 
 export function encodeMarker(marker: Marker): Record<string, string> {
-  const fields: Readonly<Record<string, unknown>> = { ...marker, v: wireVersion };
+  const fields: Readonly<Record<string, unknown>> = { ...marker, v: versions.marker };
   const given = Object.keys(markerSchema.shape).filter((name) => fields[name] !== undefined);
   const encoded = marker.who === undefined ? {} : { who: encodeURIComponent(marker.who) };
   return { ...Object.fromEntries(given.map((name) => [name, String(fields[name])])), ...encoded };
@@ -62,14 +63,13 @@ function decodeActor(text: string): string {
   }
 }
 
-/** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is not a marker's. */
+/** Throws `OtherVersionError`, or `CorruptDataError` for metadata that is not a marker's. */
 export function decodeMarker(metadata: Readonly<Record<string, string>>, what: string): Marker {
-  if (Number(metadata["v"]) > wireVersion) {
-    throw new NewerVersionError("newer-version", `the marker of ${what} was written by a newer version`);
-  }
-  const decoded = markerSchema.safeParse(metadata);
-  if (!decoded.success) throw new CorruptDataError("bad-marker", `the marker of ${what} does not decode`);
-  const { v: _version, ...marker } = decoded.data;
+  const { v: _version, ...marker } = decodeValue(
+    markerSchema,
+    withVersion(metadata),
+    `the marker of ${what}`,
+  );
   return marker;
 }
 

@@ -1,10 +1,11 @@
 import * as z from "zod";
-import { decodeJson, idSchema, sha256Pattern, wireVersion } from "./decode.ts";
+import { decodeJson, idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { leftOutSchema } from "./leftOut.ts";
 import { limits } from "./limits.ts";
 import { earlierSchema } from "./reuse.ts";
 import { rangeSchema } from "./run.ts";
 import type { Work } from "./runBlobs.ts";
+import { versions } from "./versions.ts";
 
 /**
  * Messages of the queues `packs`, `urgent` and `wake`: JSON of a few hundred bytes. They never use a key of the Functions
@@ -14,7 +15,7 @@ import type { Work } from "./runBlobs.ts";
 const count = z.int().nonnegative();
 const sha256 = z.string().regex(sha256Pattern);
 const common = {
-  v: z.literal(wireVersion),
+  v: z.literal(versions.message),
   run: idSchema,
   uid: idSchema,
   gen: z.int().positive(),
@@ -123,11 +124,12 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     stops: z.boolean().optional(),
   }),
 ]);
+versioned("message", workMessageSchema);
 export type WorkMessage = z.infer<typeof workMessageSchema>;
 export type MessageOf<Kind extends WorkMessage["kind"]> = Extract<WorkMessage, { kind: Kind }>;
 
 export const encodeMessage = (message: WorkMessage): string => JSON.stringify(message);
-/** Throws `NewerVersionError` or `CorruptDataError`. */
+/** Throws `OtherVersionError` or `CorruptDataError`. */
 export const decodeMessage = (text: string): WorkMessage =>
   decodeJson(workMessageSchema, text, "the message");
 
@@ -146,11 +148,12 @@ export function onePackEach(message: WorkMessage): readonly WorkMessage[] {
 export const attemptOf = ({ tries = 0 }: Pick<WorkMessage, "tries">): number => tries + 1;
 
 /** A wake only asks for a tick now; its content is for people who inspect the queue. */
-export const encodeWake = (from: string): string => JSON.stringify({ v: wireVersion, kind: "wake", from });
+export const encodeWake = (from: string): string =>
+  JSON.stringify({ v: versions.message, kind: "wake", from });
 
-const wakeSchema = z.object({ v: z.literal(wireVersion), kind: z.literal("wake") });
+const wakeSchema = z.object({ kind: z.literal("wake") });
 
-/** Whether the text is a wake of this version. */
+/** Whether the text is a wake, of whatever version. */
 export function isWake(text: string): boolean {
   try {
     return wakeSchema.safeParse(JSON.parse(text)).success;

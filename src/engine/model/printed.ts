@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { wireVersion } from "./decode.ts";
+import { versions } from "./versions.ts";
 
 /**
  * What user code printed in one attempt: `printed/{work}/{tag}`, a line of JSON for each line. Metadata say who it was, and
@@ -34,7 +34,6 @@ export interface Printed {
 }
 
 const metadataSchema = z.object({
-  v: z.literal(String(wireVersion)),
   generation: z.coerce.number().int().positive(),
   instance: z.string(),
   more: z.coerce.number().int().nonnegative(),
@@ -42,17 +41,16 @@ const metadataSchema = z.object({
 
 export const encodePrinted = ({ generation, instance, more, lines }: Omit<Printed, "attempt">) => ({
   body: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
-  metadata: { v: String(wireVersion), generation: `${generation}`, instance, more: `${more}` },
+  metadata: { v: String(versions.printed), generation: `${generation}`, instance, more: `${more}` },
 });
 
-/** Lines that are none are left out: people read them, and nothing depends on them. Undefined for another version's. */
+/** Lines that are none are left out, and no version is refused: people read them, and nothing depends on them. */
 export function decodePrinted(
   metadata: Readonly<Record<string, string>>,
   body: string,
 ): Omit<Printed, "attempt"> | undefined {
   const about = metadataSchema.safeParse(metadata);
   if (!about.success) return undefined;
-  const { v: _version, ...rest } = about.data;
   const lines = body.split("\n").flatMap((line) => {
     try {
       return [printedLineSchema.parse(JSON.parse(line))];
@@ -60,5 +58,5 @@ export function decodePrinted(
       return [];
     }
   });
-  return { ...rest, lines };
+  return { ...about.data, lines };
 }

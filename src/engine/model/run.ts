@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
+import { idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { costSchema } from "./instanceUse.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
 import { contentTypeSchema, notesSchema, resultBlobSchema } from "./resultType.ts";
 import { reusedSchema, reuseSchema } from "./reuse.ts";
+import { versions } from "./versions.ts";
 
 /** The documents of a run that are written once: its request, its plan, its results and failures. */
 
-const version = z.literal(wireVersion);
 const count = z.int().nonnegative();
 export const rangeSchema = z.object({ from: count, to: count });
 const sha256 = z.string().regex(sha256Pattern);
@@ -32,7 +32,7 @@ const name = z.string().max(100);
 
 /** `{id}/spec.json`, create-only: what the user asked for. */
 export const specSchema = z.object({
-  v: version,
+  v: z.literal(versions.spec),
   run: idSchema,
   uid: idSchema,
   calculation: name,
@@ -67,6 +67,7 @@ export const specSchema = z.object({
   /** SHA-256 of the canonical request: the same id with another hash is another request. */
   requestHash: z.string(),
 });
+versioned("spec", specSchema);
 export type Spec = z.infer<typeof specSchema>;
 
 /** How the plan cuts the run, see `packs.ts`. */
@@ -79,65 +80,46 @@ export const layoutSchema = z.object({
   packMs: z.number().nonnegative(),
   /** Packs that are computed at once, if the spec says so or processes were seen at work. */
   workers: z.int().positive().optional(),
-  /** The rule of the fold (`foldTree.ts`); plans of version 1 have none, and were folded pack by pack. */
-  fold: z.literal("spans").optional(),
   /** The calculation is asked about prefixes whether it stops there (`stop.ts`). */
   stops: z.literal(true).optional(),
 });
 
-/**
- * Version 2 keeps instances of earlier versions from folding by their own rule; 3 from missing what is reused; 4, of a run
- * that tolerates failed chunks, from missing partials with gaps; 5 from computing all of a run that may stop.
- */
-export const planVersion = 2;
-export const reusingPlanVersion = 3;
-export const gappedPlanVersion = 4;
-export const stoppingPlanVersion = 5;
-
 /** `{id}/{uid}/plan.json`, create-only: the first planning attempt writes it. */
-export const planSchema = z
-  .object({
-    v: z.union([
-      version,
-      z.literal(planVersion),
-      z.literal(reusingPlanVersion),
-      z.literal(gappedPlanVersion),
-      z.literal(stoppingPlanVersion),
-    ]),
-    run: idSchema,
-    uid: idSchema,
-    /** The generation that planned; absent for the first. It names plan, partials and nodes. */
-    origin: z.int().positive().optional(),
-    /** Identity of the code that planned, see `identity.ts`: the same code computes. */
-    code: z.string().optional(),
-    /** SHA-256 of the spec that was planned. */
-    spec: sha256.optional(),
-    ...layoutSchema.shape,
-    /** The attempt whose segments hold the chunk inputs, and their SHA-256; absent if the plan is only a count. */
-    segments: z
-      .object({ attempt: idSchema, starts: z.array(count), sha256: z.array(sha256).optional() })
-      .optional(),
-    /** Partials of earlier plans that count as those of this one. */
-    reused: z.array(reusedSchema).optional(),
-    calls: z.string(),
-    /** As `encodeUse`. */
-    use: z.string().optional(),
-  })
-  .meta({ wireVersion: stoppingPlanVersion });
+export const planSchema = z.object({
+  v: z.literal(versions.plan),
+  run: idSchema,
+  uid: idSchema,
+  /** The generation that planned; absent for the first. It names plan, partials and nodes. */
+  origin: z.int().positive().optional(),
+  /** Identity of the code that planned, see `identity.ts`: the same code computes. */
+  code: z.string().optional(),
+  /** SHA-256 of the spec that was planned. */
+  spec: sha256.optional(),
+  ...layoutSchema.shape,
+  /** The attempt whose segments hold the chunk inputs, and their SHA-256; absent if the plan is only a count. */
+  segments: z
+    .object({ attempt: idSchema, starts: z.array(count), sha256: z.array(sha256).optional() })
+    .optional(),
+  /** Partials of earlier plans that count as those of this one. */
+  reused: z.array(reusedSchema).optional(),
+  calls: z.string(),
+  /** As `encodeUse`. */
+  use: z.string().optional(),
+});
+versioned("plan", planSchema);
 export type Plan = z.infer<typeof planSchema>;
 
-/** What becomes of a run whose plan has no rule that this version folds by. */
-export const olderPlan = (run: string) => ({
-  code: "older-plan",
-  message: `run ${run} was planned by an earlier version, which folds by another rule: retry it with --recompute`,
-});
-
 /** `{id}/{uid}/plan/{attempt}/{segment}`: inputs of the chunks from `from` on. */
-export const segmentSchema = z.object({ v: version, from: count, inputs: z.array(z.unknown()) });
+export const segmentSchema = z.object({
+  v: z.literal(versions.segment),
+  from: count,
+  inputs: z.array(z.unknown()),
+});
+versioned("segment", segmentSchema);
 
 /** `{id}/{uid}/{gen}/manifest.json`, create-only: names the one result of a generation. */
 export const manifestSchema = z.object({
-  v: version,
+  v: z.literal(versions.manifest),
   run: idSchema,
   uid: idSchema,
   generation: z.int().positive(),
@@ -182,12 +164,13 @@ export const manifestSchema = z.object({
   /** Of the run until its result, at list prices: an estimate, as `costOf`. */
   cost: costSchema.optional(),
 });
+versioned("manifest", manifestSchema);
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /** `{id}/{uid}/answers/{tag}`, create-only: an answer of an active run, or why there is none. */
 export const answerSchema = z.discriminatedUnion("ok", [
   z.object({
-    v: version,
+    v: z.literal(versions.answer),
     ok: z.literal(true),
     run: idSchema,
     uid: idSchema,
@@ -202,8 +185,9 @@ export const answerSchema = z.discriminatedUnion("ok", [
     /** Chunk ranges that the answer covers, ascending. */
     covers: z.array(rangeSchema),
   }),
-  z.object({ v: version, ok: z.literal(false), code: z.string(), message: z.string() }),
+  z.object({ v: z.literal(versions.answer), ok: z.literal(false), code: z.string(), message: z.string() }),
 ]);
+versioned("answer", answerSchema);
 export type Answer = z.infer<typeof answerSchema>;
 
 /**
@@ -211,7 +195,7 @@ export type Answer = z.infer<typeof answerSchema>;
  * latest attempt that threw while its send has attempts left.
  */
 export const failureSchema = z.object({
-  v: version,
+  v: z.literal(versions.failure),
   /** `poison`: no worker recorded how the send ended. Its code `process-ended` means that its process
    *  died while nothing else ran there, and `lost` that it died beside other work or that no process had it any more. */
   cause: z.enum(["error", "poison", "storage-lost"]),
@@ -237,4 +221,5 @@ export const failureSchema = z.object({
     })
     .optional(),
 });
+versioned("failure", failureSchema);
 export type Failure = z.infer<typeof failureSchema>;

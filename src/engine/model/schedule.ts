@@ -1,17 +1,16 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
-import { decodeJson, wireVersion } from "./decode.ts";
+import { decodeJson, decodeValue, versioned } from "./decode.ts";
 import { fillTemplates } from "./dueTimes.ts";
-import { CorruptDataError, NewerVersionError } from "./errors.ts";
 import { isRecord } from "./json.ts";
 import { scheduleNamePattern } from "./names.ts";
 import { specSchema } from "./run.ts";
+import { versions, withVersion } from "./versions.ts";
 
 /**
  * `_schedules/{name}` among the markers: what is to be run when, as JSON, and in its metadata which due times are decided. So the
  * list that a tick reads anyway tells whether one is due, and one conditional write moves it on.
  */
-const version = z.literal(wireVersion);
 
 /** What becomes of a due time while an earlier run of the schedule is active. */
 export const overlaps = ["skip", "queue", "cancel", "allow"] as const;
@@ -40,7 +39,7 @@ export const scheduleLimits = {
 
 /** The body: what a person asked for. Strings of `params` and `given` may hold templates (`dueTimes.ts`). */
 const scheduleSchema = z.object({
-  v: version,
+  v: z.literal(versions.schedule),
   name: z.string().regex(scheduleNamePattern),
   /** Five fields. */
   cron: z.string().max(200),
@@ -73,9 +72,11 @@ const scheduleSchema = z.object({
       reuse: z.literal(true).optional(),
     }),
 });
+versioned("schedule", scheduleSchema);
 export type Schedule = Omit<z.infer<typeof scheduleSchema>, "v">;
 
-export const encodeSchedule = (schedule: Schedule): string => JSON.stringify({ v: wireVersion, ...schedule });
+export const encodeSchedule = (schedule: Schedule): string =>
+  JSON.stringify({ v: versions.schedule, ...schedule });
 
 export function decodeSchedule(body: Uint8Array, what: string): Schedule {
   const { v: _version, ...schedule } = decodeJson(scheduleSchema, body, what);
@@ -144,7 +145,7 @@ const listOf = <T extends z.ZodType>(item: T) =>
   z.preprocess((text) => (text === "" || text === undefined ? [] : String(text).split(",")), z.array(item));
 
 const marksSchema = z.object({
-  v: z.coerce.number().int().positive(),
+  v: z.literal(versions.schedule),
   cursor: time,
   next: time.optional(),
   pending: listOf(time),
@@ -152,13 +153,14 @@ const marksSchema = z.object({
   paused: z.enum(pauses).optional(),
   recent: listOf(z.string().regex(/^\d+[romt]\d*$/)),
 });
+versioned("schedule", marksSchema);
 
 export function encodeMarks({ cursor, next, pending, waits, paused, recent }: Marks): Record<string, string> {
   const letters = Object.entries(outcomes).map(([letter, outcome]) => [outcome, letter]);
   const letterOf = new Map(letters as [Decided["outcome"], Letter][]);
   const texts = recent.map(({ dueMs, outcome, count }) => `${dueMs}${letterOf.get(outcome)}${count ?? ""}`);
   return {
-    v: String(wireVersion),
+    v: String(versions.schedule),
     cursor: String(cursor),
     ...(next === undefined ? {} : { next: String(next) }),
     ...(pending.length === 0 ? {} : { pending: pending.join(",") }),
@@ -168,13 +170,14 @@ export function encodeMarks({ cursor, next, pending, waits, paused, recent }: Ma
   };
 }
 
-/** Throws `NewerVersionError`, or `CorruptDataError` for metadata that are not a schedule's. */
+/** Throws `OtherVersionError`, or `CorruptDataError` for metadata that are not a schedule's. */
 export function decodeMarks(metadata: Readonly<Record<string, string>>, what: string): Marks {
-  if (Number(metadata["v"]) > wireVersion)
-    throw new NewerVersionError("newer-version", `${what} was written by a newer version`);
-  const decoded = marksSchema.safeParse(metadata);
-  if (!decoded.success) throw new CorruptDataError("bad-schedule", `the metadata of ${what} do not decode`);
-  const { v: _version, waits, recent, ...marks } = decoded.data;
+  const {
+    v: _version,
+    waits,
+    recent,
+    ...marks
+  } = decodeValue(marksSchema, withVersion(metadata), `the metadata of ${what}`);
   return { ...marks, waits: waits === "1", recent: recent.map(decidedOf) };
 }
 

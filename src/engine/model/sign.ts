@@ -1,8 +1,9 @@
 import * as z from "zod";
-import { decodeValue, idSchema, wireVersion } from "./decode.ts";
+import { decodeValue, idSchema, versioned } from "./decode.ts";
 import { limits } from "./limits.ts";
 import type { Range } from "./packs.ts";
 import { parseWorkName, type Work, workName } from "./runBlobs.ts";
+import { versions, withVersion } from "./versions.ts";
 
 /**
  * The sign of life of one process: a blob in the coordination container that exists while the process has work which lasts.
@@ -82,6 +83,7 @@ const signSchema = z.object({
   }),
   ended: z.string().optional(),
 });
+versioned("sign", signSchema);
 
 const flags = { begun: 1, alone: 2 };
 
@@ -110,7 +112,7 @@ export function encodeSign({
   }
   const identities = codes.join(",");
   return {
-    v: String(wireVersion),
+    v: String(versions.sign),
     threads: String(threads),
     every: String(everyMs),
     memory: String(Math.round(memoryMb)),
@@ -123,10 +125,13 @@ export function encodeSign({
   };
 }
 
-/** Throws `NewerVersionError`, or `CorruptDataError` for metadata that is not a sign's. */
+/** Throws `OtherVersionError`, or `CorruptDataError` for metadata that is not a sign's. */
 export function decodeSign(metadata: Readonly<Record<string, string>>, what: string): Sign {
-  const fields = { ...metadata, v: Number(metadata["v"]) };
-  const { every, memory, work, ...rest } = decodeValue(signSchema, fields, `the sign of ${what}`);
+  const { every, memory, work, ...rest } = decodeValue(
+    signSchema,
+    withVersion(metadata),
+    `the sign of ${what}`,
+  );
   const works = work.flatMap(([run, uid, name, generation, send, ageMs, bits, chunk, from, to]) => {
     const known = parseWorkName(name);
     if (known === undefined) return [];

@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { waitsSchema } from "./backOff.ts";
 import { noCalls } from "./calls.ts";
-import { idSchema, sha256Pattern, wireVersion } from "./decode.ts";
+import { idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { callCountsSchema, instanceUseSchema } from "./instanceUse.ts";
 import { historySchema } from "./labels.ts";
 import { leftOutSchema } from "./leftOut.ts";
 import { earlierSchema, reusedSchema } from "./reuse.ts";
 import { layoutSchema, rangeSchema } from "./run.ts";
+import { versions } from "./versions.ts";
 
 /**
  * `{id}/{uid}/state.json`: what the leader knows and has decided about a run. Each write is conditional on the ETag of the
@@ -62,7 +63,7 @@ export type ProgressMark = z.infer<typeof progressMarkSchema>;
 const groupSchema = z.object({ gen: z.int().positive(), node: z.boolean(), stops: z.boolean().optional() });
 
 export const stateSchema = z.object({
-  v: z.literal(wireVersion),
+  v: z.literal(versions.state),
   run: idSchema,
   uid: idSchema,
   /** SHA-256 of the spec by the marker or else as first read, and of the plan as the leader took it over. */
@@ -192,6 +193,7 @@ export const stateSchema = z.object({
   refused: z.array(z.int().positive()).optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
+versioned("state", stateSchema);
 export type State = z.infer<typeof stateSchema>;
 
 /** The state of a run that no leader has seen before. */
@@ -199,7 +201,7 @@ export function firstState(
   of: Pick<State, "run" | "uid" | "generation" | "cap"> & { readonly nowMs: number },
 ): State {
   return {
-    v: wireVersion,
+    v: versions.state,
     run: of.run,
     uid: of.uid,
     term: 1,

@@ -19,7 +19,7 @@ export interface StoredDocument<T> {
   readonly dateMs: number;
 }
 
-/** Undefined where there is no such blob. Throws `CorruptDataError` or `NewerVersionError` as `decodeJson` does. */
+/** Undefined where there is no such blob. Throws `CorruptDataError` or `OtherVersionError` as `decodeJson` does. */
 export async function readDocument<T>(
   blobs: Pick<BlobStore, "read">,
   [container, name]: At,

@@ -1,4 +1,4 @@
-import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
+import { isUnreadable } from "../model/errors.ts";
 import { type Names, signBlobs } from "../model/names.ts";
 import { decodeSign, isLive, type Sign } from "../model/sign.ts";
 import { pagesOf } from "./callSteps.ts";
@@ -33,7 +33,7 @@ function liveSign({ name, metadata, lastModifiedMs }: ListedBlob, nowMs: number)
     const sign = decodeSign(metadata, name);
     return isLive(sign, lastModifiedMs, nowMs) && sign.threads > 0 ? sign : undefined;
   } catch (error) {
-    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return undefined;
+    if (isUnreadable(error)) return undefined;
     throw error;
   }
 }

@@ -1,11 +1,11 @@
 import { decodeBitmap, hasBit } from "../model/bitmap.ts";
-import { wireVersion } from "../model/decode.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { chunksOfPack, joined, packsIn, type Range, rangesOfShard, shardsOf } from "../model/packs.ts";
 import type { Answer } from "../model/run.ts";
 import { resultBlobs } from "../model/runBlobs.ts";
 import { cutTo } from "../model/stop.ts";
+import { versions } from "../model/versions.ts";
 import { foldBounded } from "./folding/fold.ts";
 import {
   type FoundOutput,
@@ -58,7 +58,7 @@ export async function answerSoFar(ports: WorkerPorts, attempt: Attempt<MessageOf
   const result = await ports.userCode.finish({ calculation, params, parts, folded, count }, options);
   const uploaded = await uploadResult(ports, at.answerBytes(message.tag, tag, result.extension), result);
   return writeAnswer(ports, message, {
-    v: wireVersion,
+    v: versions.answer,
     ok: true,
     run,
     uid,
@@ -71,7 +71,7 @@ export async function answerSoFar(ports: WorkerPorts, attempt: Attempt<MessageOf
 }
 
 export const refusal = (code: string, message: string): Answer => ({
-  v: wireVersion,
+  v: versions.answer,
   ok: false,
   code,
   message: message.slice(0, limits.errorCharactersMax),

@@ -12,7 +12,7 @@ import { limits } from "../model/limits.ts";
 import { attemptOf, type MessageOf } from "../model/message.ts";
 import { decodeFoldFacts, encodeFoldFacts, encodeVerified, type Verified } from "../model/output.ts";
 import { chunksOfPack, indexesOf, packsOf, shardOf } from "../model/packs.ts";
-import { gappedPlanVersion, type Plan, type Spec, toleratedChunks } from "../model/run.ts";
+import { type Plan, type Spec, toleratedChunks } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { coverOfPack } from "../model/tree.ts";
 import { asksAreOver } from "./attempt/retryAfter.ts";
@@ -61,10 +61,9 @@ export async function computePack(
   return writeOutput(ports, runBlobs(run, uid, origin).part(shard, pack), output, wanted);
 }
 
-/** How many chunks a pack may lack. Under another plan, instances that know no gaps may fold it. */
-function gapsMax({ v, chunks }: Plan, { tolerate }: Spec, size: number): number {
-  return v >= gappedPlanVersion && size <= limits.gappedChunksMax ? toleratedChunks(tolerate, chunks) : 0;
-}
+/** How many chunks a pack may lack. */
+const gapsMax = ({ chunks }: Plan, { tolerate }: Spec, size: number): number =>
+  size <= limits.gappedChunksMax ? toleratedChunks(tolerate, chunks) : 0;
 
 /**
  * Writes the partial of a pack of which chunks failed as a node of level 0 of its generation, create-only, and then throws

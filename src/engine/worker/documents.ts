@@ -4,7 +4,7 @@ import { runBlobs, specBlob } from "../model/runBlobs.ts";
 import { checkNamed, checkRequestHash } from "../model/storedSpec.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import type { BlobStore } from "../storage/ports.ts";
-import { type Documents, DroppedError, OlderPlanError, StorageLostError } from "./ports.ts";
+import { type Documents, DroppedError, StorageLostError } from "./ports.ts";
 import { setLatest } from "./setLatest.ts";
 
 /** Specs and plans are small; a segment holds megabytes. */
@@ -39,7 +39,6 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
         const plan = await readDocument(blobs, [runs, name], planSchema);
         if (plan === undefined) throw new StorageLostError("storage-lost", `${name} is gone`);
         checkNamed("plan", run, plan.sha256, named);
-        if (plan.value.fold === undefined) throw new OlderPlanError(run);
         return { ...plan.value, sha256: plan.sha256 };
       });
     },

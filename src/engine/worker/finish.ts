@@ -1,5 +1,4 @@
 import { addCalls, decodeCalls, encodeCalls } from "../model/calls.ts";
-import { wireVersion } from "../model/decode.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import { isMixed } from "../model/identity.ts";
 import { addUse, costOf, decodeUse, encodeUse } from "../model/instanceUse.ts";
@@ -10,6 +9,7 @@ import { type Manifest, manifestSchema, type Plan } from "../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { askedLevel, cutTo, prefixesOf } from "../model/stop.ts";
 import { foldsPacksDirectly, nodeCounts, topLevel } from "../model/tree.ts";
+import { versions } from "../model/versions.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
 import {
@@ -60,7 +60,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
   const { tags } = spec;
   const uploaded = await uploadResult(ports, resultBlobs(run, uid).result(gen, tag, extension), made);
   return writeManifest(ports, {
-    v: wireVersion,
+    v: versions.manifest,
     run,
     uid,
     generation: gen,

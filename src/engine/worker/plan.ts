@@ -8,24 +8,16 @@ import {
   timeChunks,
 } from "../calculation/timeChunks.ts";
 import { encodeCalls } from "../model/calls.ts";
-import { wireVersion } from "../model/decode.ts";
 import { encodeUse } from "../model/instanceUse.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { dependsOnWorkers, packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
 import { packsReused, type Reused } from "../model/reuse.ts";
-import {
-  gappedPlanVersion,
-  type Plan,
-  planVersion,
-  reusingPlanVersion,
-  type Spec,
-  stoppingPlanVersion,
-  toleratedChunks,
-} from "../model/run.ts";
+import type { Plan, Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { stoppingLayout, stoppingPackSize } from "../model/stop.ts";
 import { documentHash } from "../model/storedSpec.ts";
+import { versions } from "../model/versions.ts";
 import { liveThreads } from "../storage/liveThreads.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
@@ -59,7 +51,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   const { planned, chunkMs } = await planAndTime(ports, attempt, { spec, samples, known }, async (inputs) => {
     // A plan may take long: what it writes after a deletion would stay forever.
     await stillWanted(ports, message, "write");
-    const body = JSON.stringify({ v: wireVersion, from, inputs });
+    const body = JSON.stringify({ v: versions.segment, from, inputs });
     await blobs.create(runs, at.segment(tag, segments.starts.length), body, json);
     segments.starts.push(from);
     segments.sha256.push(documentHash(body));
@@ -75,8 +67,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   const reused = packSize === earlier?.plan.packSize ? matched : [];
   const packs = Math.ceil(planned.chunks / packSize);
   const plan: Plan = {
-    // Older instances wait with a plan whose partials they would miss.
-    v: versionFor(spec, planned, reused),
+    v: versions.plan,
     run,
     uid,
     ...(origin === undefined ? {} : { origin }),
@@ -88,7 +79,6 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     }),
     packMs: chunkMs * packSize,
     ...(workers === undefined ? {} : { workers }),
-    fold: "spans",
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
     ...(reused.length > 0 ? { reused: [...reused] } : {}),
     calls: encodeCalls(ports.takeCalls()),
@@ -96,16 +86,6 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
-}
-
-function versionFor(
-  { tolerate }: Spec,
-  { chunks, stops }: PlannedChunks,
-  reused: readonly Reused[],
-): Plan["v"] {
-  if (stops === true) return stoppingPlanVersion;
-  if (toleratedChunks(tolerate, chunks) > 0) return gappedPlanVersion;
-  return reused.length > 0 ? reusingPlanVersion : planVersion;
 }
 
 /** Whether at least half of the packs of the earlier size are reused. Fewer are not worth packs of another size than the plan's own. */

@@ -5,7 +5,7 @@ import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
 import type { WantedOutput } from "../model/output.ts";
 import type { Range, TreeLimits } from "../model/packs.ts";
-import { olderPlan, type Plan, type Spec } from "../model/run.ts";
+import type { Plan, Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
 import type { InstanceMeter } from "./instanceMeter.ts";
 import type { KeepPrinted } from "./keepPrinted.ts";
@@ -140,14 +140,6 @@ export class DroppedError extends LeasefoldError {
 
 /** The message asks for what the run does not have: recorded as dropped, never tried again. */
 export class MalformedWorkError extends LeasefoldError {}
-
-/** An instance of an earlier version planned the run, and only such instances may fold it. */
-export class OlderPlanError extends LeasefoldError {
-  constructor(run: string) {
-    const { code, message } = olderPlan(run);
-    super(code, message, { retry: "later" });
-  }
-}
 
 /** A member of a fold is definitely gone from storage. */
 export class StorageLostError extends LeasefoldError {}

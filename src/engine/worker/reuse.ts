@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { PlannedChunks } from "../calculation/timeChunks.ts";
 import { canonicalJson } from "../model/decode.ts";
-import { CorruptDataError, NewerVersionError } from "../model/errors.ts";
+import { isUnreadable } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { belongsTo, parseOutputFacts } from "../model/output.ts";
 import { type Layout, packsOf, powerFrom } from "../model/packs.ts";
@@ -9,7 +9,7 @@ import type { Earlier, Reused, ReusedInterval } from "../model/reuse.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import { lastNumberOf, runBlobs } from "../model/runBlobs.ts";
 import { pagesOf } from "../storage/callSteps.ts";
-import { DroppedError, OlderPlanError, StorageLostError, type WorkerPorts } from "./ports.ts";
+import { DroppedError, StorageLostError, type WorkerPorts } from "./ports.ts";
 
 /**
  * What a plan reuses of an earlier one: partials of packs with the same inputs, by the same code and parameters,
@@ -44,12 +44,11 @@ export async function openEarlier(
     const inputs = plan.segments && (await packInputs(ports, plan));
     return { plan, inputs, ...(await findPartials(ports, plan, sha256)) };
   } catch (error) {
-    if (unreadable.some((kind) => error instanceof kind)) return undefined;
+    if (error instanceof DroppedError || error instanceof StorageLostError || isUnreadable(error))
+      return undefined;
     throw error;
   }
 }
-
-const unreadable = [DroppedError, StorageLostError, OlderPlanError, CorruptDataError, NewerVersionError];
 
 async function packInputs({ documents }: WorkerPorts, plan: Plan): Promise<readonly string[]> {
   const starts = plan.segments?.starts ?? [];

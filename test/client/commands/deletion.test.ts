@@ -3,7 +3,7 @@ import { awaitDeletion } from "../../../src/engine/client/commands/await.ts";
 import { command } from "../../../src/engine/client/commands/command.ts";
 import { readMarker, readSpec } from "../../../src/engine/client/runDocuments.ts";
 import { submit } from "../../../src/engine/client/submit.ts";
-import { NewerVersionError } from "../../../src/engine/model/errors.ts";
+import { OtherVersionError } from "../../../src/engine/model/errors.ts";
 import { limits } from "../../../src/engine/model/limits.ts";
 import { runBlobs, specBlob } from "../../../src/engine/model/runBlobs.ts";
 import { type ClientWorld, clientWorld, failureOf, names } from "../clientWorld.ts";
@@ -142,7 +142,7 @@ describe("a deletion", () => {
     await command(client, "r1", remove);
     expect((await readMarker(client, "r1"))?.value).toMatchObject({ uid: run.uid, want: "delete" });
     await put({ v: "2", uid: run.uid });
-    expect(await failureOf(command(client, "r1", remove))).toBeInstanceOf(NewerVersionError);
+    expect(await failureOf(command(client, "r1", remove))).toBeInstanceOf(OtherVersionError);
   });
 
   it("is refused as unknown-run for a run that is gone", async () => {

@@ -88,7 +88,7 @@ describe("the workers", () => {
     expect(found.workers.map(({ instance }) => instance)).toEqual(["node-1"]);
     expect(found.unreadable).toMatchObject([
       { blob: "workers/forged.x", reason: expect.stringMatching(/does not decode: threads/) },
-      { blob: "workers/newer.x", reason: expect.stringMatching(/newer version/) },
+      { blob: "workers/newer.x", reason: expect.stringMatching(/newer release/) },
     ]);
   });
 });

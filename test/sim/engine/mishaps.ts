@@ -2,9 +2,9 @@ import { leaderBlob } from "../../../src/engine/model/names.ts";
 import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { firstCode } from "../../support/rangesCode.ts";
+import { newerVersion } from "./builds.ts";
 import { burnMessages, doubleMessages } from "./hostile.ts";
 import { loseMessages, operate, rollBack } from "./losses.ts";
-import { newerVersion } from "./newerVersion.ts";
 import type { Stage } from "./stage.ts";
 import type { Storm } from "./storm.ts";
 

@@ -1,8 +1,8 @@
 import { status } from "../../../src/engine/client/status.ts";
 import { poisonOf } from "../../../src/engine/model/names.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
+import { newerVersion } from "./builds.ts";
 import { checkEnds } from "./checks/leftovers.ts";
-import { newerVersion } from "./newerVersion.ts";
 import type { SimulationResult, Stage } from "./stage.ts";
 
 /** After its last fault a run ends within `k` × the time that its work takes + `cMs`. */

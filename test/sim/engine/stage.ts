@@ -10,6 +10,7 @@ import { network, type Weather } from "../../support/network.ts";
 import type { DoomedTask, RangesOptions } from "../../support/rangesCode.ts";
 import { simProcess } from "../../support/simProcess.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
+import { newerVersion } from "./builds.ts";
 import { capIsKept } from "./checks/cap.ts";
 import { commandsTakeEffect, pauseHolds } from "./checks/commands.ts";
 import { chunksAreCountedOnce } from "./checks/counts.ts";
@@ -17,7 +18,7 @@ import { onlyWorthlessIsDeleted } from "./checks/deletes.ts";
 import { watchStorage, worksIn } from "./checks/effects.ts";
 import { type Figures, figuresOf } from "./checks/figures.ts";
 import { filesComeFirst } from "./checks/files.ts";
-import { firstWriterWins, newerIsRespected } from "./checks/firstWriter.ts";
+import { firstWriterWins, versionsAreRespected } from "./checks/firstWriter.ts";
 import { noResultFoldsTwo, otherCodeComputesNothing } from "./checks/identities.ts";
 import { type Handling, Judge, type Scene, type Violation } from "./checks/judge.ts";
 import { listsShowWhatHasEnded } from "./checks/lists.ts";
@@ -31,7 +32,6 @@ import { sealedStaysSealed, stateStaysSmall } from "./checks/stateInvariants.ts"
 import { stopsWhereTheRuleSays } from "./checks/stops.ts";
 import { oldRunIsNeverMet } from "./checks/strangers.ts";
 import { type Hostility, hostile } from "./hostile.ts";
-import { newerVersion } from "./newerVersion.ts";
 
 export interface SimulationResult {
   readonly violations: readonly Violation[];
@@ -227,7 +227,7 @@ function heldUp(storage: Storage, hold: (call: FarCall) => Promise<void> | undef
 
 const checks = [
   firstWriterWins,
-  newerIsRespected,
+  versionsAreRespected,
   resultIsTheFold,
   stopsWhereTheRuleSays,
   filesComeFirst,

@@ -4,7 +4,7 @@ import { decodeMessage, type WorkMessage } from "../../../src/engine/model/messa
 import type { Names } from "../../../src/engine/model/names.ts";
 import { outputContentType } from "../../../src/engine/model/output.ts";
 import { shardOf, shardSizeFor } from "../../../src/engine/model/packs.ts";
-import { type Manifest, type Plan, planVersion } from "../../../src/engine/model/run.ts";
+import type { Manifest, Plan } from "../../../src/engine/model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../../../src/engine/model/runBlobs.ts";
 import type { Clock, ListedBlob, ListOptions, ListPage, Storage } from "../../../src/engine/storage/ports.ts";
 import type { QueueMessage } from "../../../src/engine/storage/queuePort.ts";
@@ -134,8 +134,7 @@ const unevenness = (pack: number): number => ((Math.imul(pack, 2_654_435_761) >>
 
 const planOf = ({ id, uid, packs, packMs }: OrderlyRun, shardSize: number): Plan => ({
   ...{
-    v: planVersion,
-    fold: "spans",
+    v: 1,
     run: id,
     uid,
     chunks: packs,

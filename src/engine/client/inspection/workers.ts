@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { CorruptDataError, NewerVersionError } from "../../model/errors.ts";
+import { isUnreadable } from "../../model/errors.ts";
 import { parseSignBlob, signBlobs } from "../../model/names.ts";
 import { rangeSchema } from "../../model/run.ts";
 import type { Work } from "../../model/runBlobs.ts";
@@ -67,7 +67,7 @@ export async function workers(client: Client): Promise<Workers> {
       try {
         found.push(workerOf(blob, decodeSign(blob.metadata, blob.name), dateMs));
       } catch (error) {
-        if (!(error instanceof CorruptDataError || error instanceof NewerVersionError)) throw error;
+        if (!isUnreadable(error)) throw error;
         unreadable.push({ blob: blob.name, reason: error.message });
       }
     }

@@ -1,12 +1,12 @@
 import pMap from "p-map";
 import { countBits, decodeBitmap, hasBit } from "../../model/bitmap.ts";
-import { wireVersion } from "../../model/decode.ts";
 import { CorruptDataError } from "../../model/errors.ts";
 import { encodeMessage } from "../../model/message.ts";
 import { decodeVerified, type Verified } from "../../model/output.ts";
 import { type Layout, packsOfShard, sizeOf } from "../../model/packs.ts";
 import type { Manifest } from "../../model/run.ts";
 import { lastNumberOf, resultBlobs } from "../../model/runBlobs.ts";
+import { versions } from "../../model/versions.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
 import { blobPages, unlessDenied } from "../containersAndQueues.ts";
@@ -41,7 +41,15 @@ export async function computeAgain(
   let lastAnswerMs = client.clock.monotonicMs();
 
   const send = (pack: number): Promise<unknown> => {
-    const work = { v: wireVersion, kind: "verify", run, uid, gen: generation, send: 1, turn: 0 } as const;
+    const work = {
+      v: versions.message,
+      kind: "verify",
+      run,
+      uid,
+      gen: generation,
+      send: 1,
+      turn: 0,
+    } as const;
     const stops = options.stops?.(pack);
     const mix = mixed === true ? code : undefined;
     return queues.send(

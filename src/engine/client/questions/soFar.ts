@@ -1,5 +1,5 @@
 import { emptyBitmap, encodeBitmap, setBit } from "../../model/bitmap.ts";
-import { decodeJson, wireVersion } from "../../model/decode.ts";
+import { decodeJson } from "../../model/decode.ts";
 import { CalculationError, CorruptDataError, NotReadyError } from "../../model/errors.ts";
 import { encodeMessage, type MessageOf } from "../../model/message.ts";
 import { type Layout, shardsOf } from "../../model/packs.ts";
@@ -7,6 +7,7 @@ import { type Answer, answerSchema, type Manifest } from "../../model/run.ts";
 import { resultBlobs } from "../../model/runBlobs.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { encodeGens } from "../../model/tree.ts";
+import { versions } from "../../model/versions.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
 import { unlessDenied } from "../containersAndQueues.ts";
 import { checkedStream, findManifest } from "../result.ts";
@@ -111,7 +112,7 @@ export function soFarMessage(state: State, layout: Layout, tag: string): Message
   }
   const mixed = gens.some((gen) => gen !== generation);
   return {
-    v: wireVersion,
+    v: versions.message,
     kind: "sofar",
     run,
     uid,

@@ -1,18 +1,18 @@
 import { encodeCalls } from "../../model/calls.ts";
-import { wireVersion } from "../../model/decode.ts";
 import { encodeUse } from "../../model/instanceUse.ts";
 import type { WorkMessage } from "../../model/message.ts";
 import { chunksOfPack, indexesOf, packsOf, type Range, shardOf } from "../../model/packs.ts";
 import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
+import { versions } from "../../model/versions.ts";
 import { layoutOf, nodeIn, type PackSend } from "./draft.ts";
 import { packsTogether } from "./pace.ts";
 
 /** The messages that a state calls for; fields that are undefined are not encoded. */
 
 const common = ({ run, uid, generation, turn, code, mix, origin, spec, plan }: State, send: number) => ({
-  v: wireVersion as 1,
+  v: versions.message,
   run,
   uid,
   gen: generation,

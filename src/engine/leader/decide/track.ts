@@ -5,7 +5,6 @@ import { limits } from "../../model/limits.ts";
 import { belongsTo, parseOutputFacts } from "../../model/output.ts";
 import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
 import { reusedBits } from "../../model/reuse.ts";
-import { olderPlan } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { checkNamed } from "../../model/storedSpec.ts";
@@ -23,16 +22,12 @@ export function trackPlan(
   { plan, planHash, planMs = Number.POSITIVE_INFINITY }: Pick<Seen, "plan" | "planHash" | "planMs">,
 ): "planned" | "older" | undefined {
   const { state } = draft;
-  if (plan === undefined) return undefined;
-  const { chunks, packSize, shardSize, fanIn, packMs, workers, fold, stops, code, reused } = plan;
-  if (fold === undefined) draft.ending = { phase: "failed", error: olderPlan(state.run) };
-  // A leader of an earlier version has written the state and dropped what it did not know.
-  else if (state.layout !== undefined) state.layout.fold = fold;
-  if (fold === undefined || state.phase !== "planning") return undefined;
+  if (plan === undefined || state.phase !== "planning") return undefined;
+  const { chunks, packSize, shardSize, fanIn, packMs, workers, stops, code, reused } = plan;
   if (plan.spec !== undefined) checkNamed("spec", state.run, plan.spec, state.spec);
   state.plan = planHash;
   state.code = code;
-  state.layout = { chunks, packSize, shardSize, fanIn, packMs, fold };
+  state.layout = { chunks, packSize, shardSize, fanIn, packMs };
   if (stops) state.layout.stops = stops;
   if (workers !== undefined) state.layout.workers = workers;
   if (reused !== undefined) state.reused = reused;

@@ -19,8 +19,8 @@ export function wantedOf(
   const nodes = computing ? nodesToPoll(state, layout, localMs - lists.nodesMs) : [];
   const listed = nodes.length > headsAtMost;
   return {
-    // A layout without a rule may be that of an earlier version. A plan may be there though nobody asked for it, see `trackPlan`.
-    plan: layout?.fold === undefined,
+    // A plan may be there though nobody asked for it, see `trackPlan`.
+    plan: layout === undefined,
     groups: computing ? groupsOf(shardsToList(state, layout), layout.shardSize) : [],
     nodes: listed ? [] : nodes,
     nodeGroups: listed ? nodeGroupsOf(nodes) : [],

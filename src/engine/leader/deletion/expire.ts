@@ -1,5 +1,5 @@
 import { closedBlob, closedBlobs, parseClosed } from "../../model/closedRun.ts";
-import { CorruptDataError, messageOf, NewerVersionError, StorageError } from "../../model/errors.ts";
+import { isUnreadable, messageOf, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { encodeMarker, keptIn } from "../../model/marker.ts";
@@ -146,7 +146,7 @@ async function askIfOld(
     // Create-only, so that it meets a retry or a submit of the same moment like any other command.
     return (await storage.blobs.create(names.active, id, "", { ...during, metadata })).kind === "created";
   } catch (error) {
-    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return false;
+    if (isUnreadable(error)) return false;
     if (!(error instanceof StorageError)) throw error;
     log(logEvents.unexpected({ where: "expiry", message: messageOf(error) }));
     return false;

@@ -3,7 +3,7 @@ import {
   CorruptDataError,
   LeasefoldError,
   messageOf,
-  NewerVersionError,
+  OtherVersionError,
   StorageError,
 } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
@@ -16,12 +16,12 @@ import { commit, type ListedMarker, type Term } from "../term.ts";
 import { cleanUp, close, logEnd } from "./close.ts";
 import { DeposedError } from "./stateChain.ts";
 
-/** A run was written by a newer version. The first time in a process, this leader gives way to a newer instance. */
+/** A run is of a version that this release does not read. The first time in a process, this leader gives way to another instance. */
 export class GiveWayError extends LeasefoldError {}
 
 /**
  * Handles the error of one run. After a storage error the run stays as it is for the next poll; bytes that do not
- * decode end the run; only the loss of leadership and a newer version's first appearance end the term.
+ * decode end the run; only the loss of leadership and another version's first appearance end the term.
  */
 export async function handleRunError(term: Term, listed: ListedMarker, error: unknown): Promise<void> {
   term.leader.assertLeading();
@@ -35,10 +35,10 @@ export async function handleRunError(term: Term, listed: ListedMarker, error: un
   const uid = run?.spec.uid ?? listed.metadata["uid"] ?? "";
   const skipped = (code: string, cause: unknown) =>
     log(logEvents.runSkipped({ run: id, uid, code, message: messageOf(cause) }));
-  if (error instanceof NewerVersionError) {
+  if (error instanceof OtherVersionError) {
     term.runs.delete(id);
-    if (!term.newer.gaveWay) throw new GiveWayError("gives-way", error.message, { cause: error });
-    log(logEvents.needsNewerVersion({ run: id, uid }));
+    if (!term.versions.gaveWay) throw new GiveWayError("gives-way", error.message, { cause: error });
+    log(logEvents.needsOtherVersion({ run: id, uid, message: error.message }));
   } else if (error instanceof CorruptDataError) {
     term.runs.delete(id);
     const ending = { phase: "failed", error: { code: error.code, message: error.message } } as const;

@@ -1,10 +1,10 @@
-import { wireVersion } from "../../model/decode.ts";
 import { LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import type { Spec } from "../../model/run.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
+import { versions } from "../../model/versions.ts";
 import { readDocument } from "../../storage/callSteps.ts";
 import type { Storage } from "../../storage/ports.ts";
 import { beginGeneration } from "../decide/restart.ts";
@@ -90,7 +90,7 @@ export async function takeOverState(
 
 const owned = (store: StateStore, { term, termid }: Leader, state: State): State => ({
   ...state,
-  v: wireVersion,
+  v: versions.state,
   term,
   termid,
   sequence: store.nextSequence(),

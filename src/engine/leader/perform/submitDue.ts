@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { unlessUnreadable, wireVersion } from "../../model/decode.ts";
+import { unlessUnreadable } from "../../model/decode.ts";
 import { decodeMarker, encodeMarker, wantMoves } from "../../model/marker.ts";
 import { parseScheduledRun, scheduledRunId } from "../../model/names.ts";
 import { reusableOf } from "../../model/reusable.ts";
@@ -8,6 +8,7 @@ import { runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { requestAt, type Schedule } from "../../model/schedule.ts";
 import { stateSchema } from "../../model/state.ts";
 import { documentHash, requestHashOf } from "../../model/storedSpec.ts";
+import { versions } from "../../model/versions.ts";
 import { readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { readSpec } from "../poll/poll.ts";
@@ -39,7 +40,7 @@ export async function submitDue(
   let reuse = reuses ? await reuseBefore(term, schedule.name, before) : undefined;
   let uid = hash("sha256", `${leader.termid} ${run}`).slice(0, 12);
   const spec = {
-    v: wireVersion,
+    v: versions.spec,
     run,
     uid,
     schedule: schedule.name,

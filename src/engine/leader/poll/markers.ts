@@ -1,5 +1,5 @@
 import { idSchema } from "../../model/decode.ts";
-import { NewerVersionError, StorageError } from "../../model/errors.ts";
+import { OtherVersionError, StorageError } from "../../model/errors.ts";
 import { logEvents } from "../../model/log.ts";
 import { decodeMarker, keptBy } from "../../model/marker.ts";
 import { runIdPattern, scheduleBlobs } from "../../model/names.ts";
@@ -30,11 +30,11 @@ export async function anyRunToLead(ports: MarkerPorts, signal?: AbortSignal): Pr
 }
 
 /**
- * What a blob among the markers is. Nobody leads for `rests`, for `newer`, which a newer instance understands, and for
+ * What a blob among the markers is. Nobody leads for `rests`, for `other-version`, which another instance may read, and for
  * `stray`: without a run's id and uid nothing says whose marker it is, and a person has to check. Any other that does not
  * decode ends its run, which takes a leader.
  */
-type MarkerKind = "to-lead" | "rests" | "newer" | "stray" | "schedule";
+type MarkerKind = "to-lead" | "rests" | "other-version" | "stray" | "schedule";
 
 export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">, nowMs: number): MarkerKind {
   if (name.startsWith(scheduleBlobs)) return "schedule";
@@ -44,13 +44,13 @@ export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">
     const isOver = until === undefined ? want !== "paused" : nowMs > until;
     return rests === command && (want === "paused" || want === "run") && !isOver ? "rests" : "to-lead";
   } catch (error) {
-    if (error instanceof NewerVersionError) return "newer";
+    if (error instanceof OtherVersionError) return "other-version";
     return idSchema.safeParse(metadata["uid"]).success ? "to-lead" : "stray";
   }
 }
 
 /**
- * Lists the markers of runs that want a leader. One of a newer version is among them until this process has given way to
+ * Lists the markers of runs that want a leader. One of another version is among them until this process has given way to
  * it. Storage that is busy for a while
  * costs a loop, not the term; the lease decides about the term.
  */
@@ -76,7 +76,7 @@ export async function listMarkers(term: Term): Promise<
       for (const blob of page.blobs) {
         for (const run of keptBy(blob)) kept.add(run);
         const kind = kindOf(blob, page.dateMs);
-        if (kind === "to-lead" || (kind === "newer" && !term.newer.gaveWay)) found.push(blob);
+        if (kind === "to-lead" || (kind === "other-version" && !term.versions.gaveWay)) found.push(blob);
         else tellOnce(term, blob, kind);
       }
       all.push(...page.blobs);
@@ -106,5 +106,12 @@ function tellOnce({ log, told }: MarkerPorts, { name: whole, metadata }: ListedB
   if (kind === "rests" || kind === "schedule" || told.has(name)) return;
   told.add(name);
   if (kind === "stray") log(logEvents.strayMarker({ name }));
-  else log(logEvents.needsNewerVersion({ run: name, uid: metadata["uid"] ?? "" }));
+  else
+    log(
+      logEvents.needsOtherVersion({
+        run: name,
+        uid: metadata["uid"] ?? "",
+        message: `its marker has version ${metadata["v"]}`,
+      }),
+    );
 }

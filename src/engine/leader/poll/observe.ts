@@ -1,4 +1,4 @@
-import { CorruptDataError, LeasefoldError, NewerVersionError, StorageError } from "../../model/errors.ts";
+import { isUnreadable, LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { decodeMessage, onePackEach, workOf } from "../../model/message.ts";
 import { parseSignBlob, signBlobs } from "../../model/names.ts";
@@ -85,7 +85,7 @@ function signsIn({ name, metadata, lastModifiedMs }: ListedBlob, nowMs: number):
       ended,
     }));
   } catch (error) {
-    if (error instanceof CorruptDataError || error instanceof NewerVersionError) return [];
+    if (isUnreadable(error)) return [];
     throw error;
   }
 }

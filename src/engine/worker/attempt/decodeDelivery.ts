@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { CorruptDataError, LeasefoldError, messageOf, NewerVersionError } from "../../model/errors.ts";
+import { CorruptDataError, LeasefoldError, messageOf, OtherVersionError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { decodeMessage, type WorkMessage } from "../../model/message.ts";
@@ -15,7 +15,7 @@ export async function decodeDelivery(
     checkSendable(delivery.text);
     return decodeMessage(delivery.text);
   } catch (error) {
-    const held = error instanceof NewerVersionError ? heldCopyOf(delivery.text) : undefined;
+    const held = error instanceof OtherVersionError ? heldCopyOf(delivery.text) : undefined;
     if (held === undefined) await recordDropped(ports, delivery, error);
     else await enqueueAgain(ports, { queue: delivery.queue, text: held });
     return undefined;

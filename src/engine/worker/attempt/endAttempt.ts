@@ -5,7 +5,7 @@ import {
   LeasefoldError,
   mayPass,
   messageOf,
-  NewerVersionError,
+  OtherVersionError,
   ThreadEndedError,
 } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
@@ -18,7 +18,6 @@ import {
   type Delivery,
   DroppedError,
   MalformedWorkError,
-  OlderPlanError,
   StorageLostError,
   type WorkerPorts,
 } from "../ports.ts";
@@ -58,14 +57,14 @@ export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: 
   if (error instanceof DroppedError) return "drop";
   // The partial of the other chunks is stored.
   if (error instanceof ChunksFailedError) return "end";
-  // Another instance may decode what a newer version wrote.
-  if (error instanceof NewerVersionError) return "enqueue-again";
+  // Another instance may decode what one of another version wrote.
+  if (error instanceof OtherVersionError) return "enqueue-again";
   if (error instanceof MalformedWorkError) return asked ? "end" : "malformed";
   // Bytes that do not decode will not decode next time either, and a lost member will not come back.
   if (error instanceof CorruptDataError || error instanceof StorageLostError) return "end";
   // A client learns at once that this code cannot answer; an instance that takes other work only gives it to its neighbors.
   if (error instanceof OtherCodeError && error.leftToOthers && asked && !last) return "next-attempt";
-  if ((error instanceof OtherCodeError || error instanceof OlderPlanError) && asked) return "end";
+  if (error instanceof OtherCodeError && asked) return "end";
   // Storage that is away and an instance that stops are no failures of the work.
   if (error instanceof LeasefoldError && error.retry === "later" && !asked) return "enqueue-again";
   // The leader decides whether work that takes too long is given another attempt.

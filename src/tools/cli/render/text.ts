@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import cliTruncate from "cli-truncate";
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
-import type { RunWord } from "../../../engine/client/runView.ts";
+import type { ListedRun } from "../../../engine/client/runs.ts";
 
 export * from "../../../engine/model/figures.ts";
 
@@ -26,7 +26,7 @@ export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan" | "inve
 export const paint = (screen: Pick<Screen, "color">, style: Style, text: string): string =>
   screen.color ? styleText(style, text, { validateStream: false }) : text;
 
-const styles: Readonly<Record<RunWord | "unreadable" | "needs-newer-version", Style>> = {
+const styles: Readonly<Record<ListedRun["word"], Style>> = {
   waiting: "dim",
   "not-accepted": "yellow",
   planning: "cyan",
@@ -40,6 +40,7 @@ const styles: Readonly<Record<RunWord | "unreadable" | "needs-newer-version", St
   cancelled: "yellow",
   unreadable: "red",
   "needs-newer-version": "yellow",
+  "needs-older-version": "yellow",
 };
 
 /** Each state of a run has the same color everywhere. */

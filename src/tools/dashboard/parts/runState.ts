@@ -25,6 +25,7 @@ const states: Readonly<Record<ListedRun["word"], readonly [Mark, Tone]>> = {
   cancelled: ["cancelled", "idle"],
   unreadable: ["attention", "bad"],
   "needs-newer-version": ["attention", "warn"],
+  "needs-older-version": ["attention", "warn"],
 };
 
 /** Mark, tone and text of a state. Unknown states, which newer versions write, keep their text. */

@@ -42,9 +42,9 @@ function isCured(run: RunRecord, at: string, contentType: string): boolean {
   return codeOf(contentType) === wanted && run.codes.get(numberAtEnd(rest)) !== wanted;
 }
 
-/** Bytes of a newer wire version are never replaced, judged or thrown away by whoever does not understand them. */
-export function newerIsRespected({ ledger, report }: Scene): Check {
-  const checker = "a newer version is respected";
+/** Bytes of another version are never replaced, judged or thrown away by whoever does not understand them. */
+export function versionsAreRespected({ ledger, report }: Scene): Check {
+  const checker = "another version is respected";
   const versions = new Map<string, number>();
   return (effect) => {
     if (effect.kind !== "created" && effect.kind !== "replaced" && effect.kind !== "marked") return;
@@ -52,14 +52,19 @@ export function newerIsRespected({ ledger, report }: Scene): Check {
     const place = placeOf(container, name);
     if (container.endsWith("-runs") && name.startsWith("_dropped/")) {
       const { text, code } = parsed<{ readonly text: string; readonly code: string }>(effect.body);
-      if (text.includes('"v":2')) report(checker, `a newer message was dropped as ${code}: ${text}`);
+      if (/"v":[023]/.test(text))
+        report(checker, `a message of another version was dropped as ${code}: ${text}`);
       return;
     }
     if (place.kind !== "marker" && !/(spec|plan|state|manifest)\.json$/.test(name)) return;
-    const version =
-      place.kind === "marker" ? Number(effect.metadata["v"]) : parsed<{ readonly v: number }>(effect.body).v;
+    const { v, reads = "1" } =
+      place.kind === "marker"
+        ? (effect.metadata as { readonly v?: string; readonly reads?: string })
+        : parsed<{ readonly v: number; readonly reads?: string }>(effect.body);
+    const version = Number(v);
     const before = ledger.isThere(container, name) ? (versions.get(`${container}/${name}`) ?? 0) : 0;
     versions.set(`${container}/${name}`, version);
-    if (version < before) report(checker, `version ${version} of ${name} replaced version ${before}`);
+    if (before > 0 && !reads.split(",").includes(String(before)))
+      report(checker, `version ${version} of ${name} replaced version ${before}`);
   };
 }

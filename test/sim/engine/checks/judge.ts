@@ -25,7 +25,7 @@ export type Checker =
   | "fails only for a reason"
   | "commands are answered"
   | "a pause holds"
-  | "a newer version is respected"
+  | "another version is respected"
   | "a sealed shard never changes"
   | "the state stays small"
   | "a due time is decided once"

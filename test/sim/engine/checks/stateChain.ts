@@ -46,7 +46,9 @@ function* wrongWith(before: State, next: State): Generator<string> {
 }
 
 /** Everything but who wrote it, in which version, and how far another may have sent before. */
-function decisionsIn(state: State & { readonly sinceNextVersion?: unknown }): string {
+function decisionsIn(
+  state: State & { readonly sincenextversion?: unknown; readonly reads?: unknown },
+): string {
   const {
     term: _1,
     termid: _2,
@@ -55,7 +57,8 @@ function decisionsIn(state: State & { readonly sinceNextVersion?: unknown }): st
     updatedMs: _5,
     v: _6,
     doubtUpTo: _7,
-    sinceNextVersion: _8,
+    sincenextversion: _8,
+    reads: _9,
     ...rest
   } = state;
   return canonicalJson(rest);

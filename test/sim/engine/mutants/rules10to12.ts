@@ -159,21 +159,36 @@ export const rules10to12: readonly Mutant[] = [
     ),
   },
   {
-    without: "telling newer bytes from broken ones",
+    without: "telling older bytes from broken ones",
     rule: 12,
-    killedBy: "a newer version is respected",
-    cases: ["old workers give a newer leader's messages back"],
-    edits: edit("model/decode.ts", "version > Number(known)", "version > 1_000 * Number(known)"),
+    killedBy: "another version is respected",
+    cases: ["an instance that does not read an older release's messages gives them back"],
+    edits: edit(
+      "model/versions.ts",
+      "!isVersion(version)) return",
+      "!isVersion(version) || version < writes) return",
+    ),
   },
   {
-    without: "giving a newer message back",
+    without: "telling newer bytes from broken ones",
     rule: 12,
-    killedBy: "a newer version is respected",
+    killedBy: "another version is respected",
+    cases: ["old workers give a newer leader's messages back"],
+    edits: edit(
+      "model/versions.ts",
+      "!isVersion(version)) return",
+      "!isVersion(version) || version > writes) return",
+    ),
+  },
+  {
+    without: "giving a message of another version back",
+    rule: 12,
+    killedBy: "another version is respected",
     cases: ["old workers give a newer leader's messages back"],
     edits: edit(
       "worker/attempt/decodeDelivery.ts",
-      "error instanceof NewerVersionError ? heldCopyOf(delivery.text) : undefined;",
-      "error instanceof NewerVersionError && delivery.attempt < 0 ? heldCopyOf(delivery.text) : undefined;",
+      "error instanceof OtherVersionError ? heldCopyOf(delivery.text) : undefined;",
+      "error instanceof OtherVersionError && delivery.attempt < 0 ? heldCopyOf(delivery.text) : undefined;",
     ),
   },
   {
@@ -183,7 +198,7 @@ export const rules10to12: readonly Mutant[] = [
     cases: ["an old leader gives way to a newer one"],
     edits: edit(
       "leader/perform/runErrors.ts",
-      "if (!term.newer.gaveWay) throw",
+      "if (!term.versions.gaveWay) throw",
       "if (listed.nowMs < 0) throw",
     ),
   },

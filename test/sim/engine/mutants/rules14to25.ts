@@ -128,7 +128,7 @@ export const rules14to25: readonly Mutant[] = [
     edits: edit("leader/advance.ts", "rests: marker.command, until }", "rests: marker.command }"),
   },
   {
-    without: "leaving newer markers and those without a uid alone",
+    without: "leaving markers of other versions and those without a uid alone",
     rule: 24,
     killedBy: "what has nothing to do costs nothing",
     cases: [
@@ -137,8 +137,8 @@ export const rules14to25: readonly Mutant[] = [
     ],
     edits: edit(
       "leader/poll/markers.ts",
-      "if (error instanceof NewerVersionError) return",
-      'if (nowMs > 0) return "to-lead"; if (error instanceof NewerVersionError) return',
+      "if (error instanceof OtherVersionError) return",
+      'if (nowMs > 0) return "to-lead"; if (error instanceof OtherVersionError) return',
     ),
   },
   {

@@ -2,7 +2,7 @@ import { submit } from "../../../../src/engine/client/submit.ts";
 import { StorageError } from "../../../../src/engine/model/errors.ts";
 import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames as names, requestOf } from "../../../support/engineWorld.ts";
-import { newerVersion } from "../newerVersion.ts";
+import { newerVersion } from "../builds.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { platform } from "./endless.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -71,7 +71,7 @@ export const rest: Readonly<Record<string, Scenario>> = {
       const { client } = script.user({ newer: true });
       await world.finish(submit(client, requestOf({ id: "r", chunks: 10, packSize: 1 })));
       await mustCostNothing(script, idle, "a marker of a newer version");
-      const told = engine.log.filter(({ event }) => event === "needs-newer-version");
+      const told = engine.log.filter(({ event }) => event === "needs-other-version");
       script.must(told.length === 2, `each of two instances tells of it once, not ${told.length} times`);
       script.start({ translated: newerVersion, breakAfterMs: 4_000 });
       await script.untilEnded();

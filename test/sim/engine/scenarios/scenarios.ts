@@ -11,6 +11,7 @@ import { forgeries } from "./forgeries.ts";
 import { gaps } from "./gaps.ts";
 import { inFlight } from "./inFlight.ts";
 import { lost } from "./lost.ts";
+import { mixedFleets } from "./mixedFleets.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { rest } from "./rest.ts";
@@ -35,6 +36,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...forgeries,
   ...poison,
   ...versions,
+  ...mixedFleets,
   ...changedCode,
   ...zombies,
   ...endless,

@@ -1,6 +1,6 @@
 import { submit } from "../../../../src/engine/client/submit.ts";
 import { requestOf } from "../../../support/engineWorld.ts";
-import { newerVersion } from "../newerVersion.ts";
+import { newerVersion } from "../builds.ts";
 import { leaderOnly, play, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -40,7 +40,7 @@ export const versions: Readonly<Record<string, Scenario>> = {
       must(run()?.state?.phase === "computing", "what the old version does not understand is left as it is");
       must(
         script.engine.log.some(
-          ({ event, fields }) => event === "needs-newer-version" && fields["run"] === "r",
+          ({ event, fields }) => event === "needs-other-version" && fields["run"] === "r",
         ),
         "it is listed as one that needs a newer version",
       );
