@@ -1,6 +1,8 @@
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
+import { defects } from "../support/chaos/chaos.ts";
 import { calculationsBench } from "./calculations.ts";
+import { chaosBench } from "./chaos.ts";
 import { downloadBench } from "./download.ts";
 import { engineBench } from "./engine.ts";
 import { latencyBench } from "./latency.ts";
@@ -21,11 +23,22 @@ import { traceBench } from "./trace.ts";
 export interface Bench {
   readonly name: string;
   readonly question: string;
-  run(options: {
-    readonly full: boolean;
-    readonly quick: boolean;
-    say(line: string): void;
-  }): Promise<BenchResult>;
+  /** Runs only where it is named, for it takes as long as it is told to; a goal that it misses is an error. */
+  readonly byName?: true;
+  run(options: BenchOptions): Promise<BenchResult>;
+}
+
+interface BenchOptions {
+  readonly full: boolean;
+  readonly quick: boolean;
+  /** These are of `chaos` and `soak`. */
+  readonly minutes?: number | undefined;
+  readonly seed?: number | undefined;
+  /** Folder of an older build, whose instances work beside this one's. */
+  readonly older?: string | undefined;
+  /** A defect that is put in, which a check has to see. */
+  readonly defect?: string | undefined;
+  say(line: string): void;
 }
 
 /** Rows for people, figures by name for programs, and the goals that hold or do not. */
@@ -48,6 +61,7 @@ const benches: readonly Bench[] = [
   calculationsBench,
   sqlBench,
   downloadBench,
+  chaosBench,
 ];
 
 const help = `npm run bench [-- NAME…] [--json] [--full | --quick]
@@ -57,8 +71,23 @@ const help = `npm run bench [-- NAME…] [--json] [--full | --quick]
   --json   figures for programs
   --help   this text
 
-Without names all benches run:
-${benches.map(({ name, question }) => `  ${name.padEnd(14)}${question}`).join("\n")}`;
+Without names these run:
+${listed(false)}
+
+These run only by name, and end with code 1 where a goal is missed:
+${listed(true)}
+
+  --minutes N     how long
+  --seed S        the plan of faults that printed this seed
+  --older FOLDER  two instances of the build in this folder work beside those of this one
+  --defect NAME   what a check has to see: ${defects.join(", ")}`;
+
+function listed(byName: boolean): string {
+  return benches
+    .filter((bench) => (bench.byName === true) === byName)
+    .map(({ name, question }) => `  ${name.padEnd(14)}${question}`)
+    .join("\n");
+}
 
 function refuse(why: string): never {
   console.error(`${why}\n\n${help}`);
@@ -67,10 +96,14 @@ function refuse(why: string): never {
 
 function readArguments() {
   const flag = { type: "boolean", default: false } as const;
+  const text = { type: "string" } as const;
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { json: flag, full: flag, quick: flag, help: { ...flag, short: "h" } },
+      options: {
+        ...{ json: flag, full: flag, quick: flag, help: { ...flag, short: "h" } },
+        ...{ minutes: text, seed: text, older: text, defect: text },
+      },
     });
   } catch (error) {
     return refuse((error as Error).message);
@@ -84,7 +117,22 @@ if (values.help) {
 }
 const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
 if (unknown.length > 0) refuse(`There is no bench ${unknown.join(", ")}.`);
-const chosen = benches.filter((bench) => positionals.length === 0 || positionals.includes(bench.name));
+const chosen = benches.filter((bench) =>
+  positionals.length === 0 ? bench.byName !== true : positionals.includes(bench.name),
+);
+const { older, defect } = values;
+if (defect !== undefined && !defects.some((one) => one === defect)) refuse(`There is no defect ${defect}.`);
+const [minutes, seed] = [numberOf("minutes"), numberOf("seed")];
+
+function numberOf(name: "minutes" | "seed"): number | undefined {
+  const given = values[name];
+  if (given === undefined) return undefined;
+  const number = Number(given);
+  if (given.trim() === "" || !(number > 0) || (name === "seed" && !Number.isSafeInteger(number)))
+    refuse(`--${name}: ${given} is no ${name === "seed" ? "whole " : ""}number above 0.`);
+  return number;
+}
+
 const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}`;
 const say = (line: string): void => (values.json ? console.error(line) : console.log(line));
 
@@ -92,8 +140,17 @@ say(machine);
 const results: Record<string, BenchResult> = {};
 for (const bench of chosen) {
   say(`\n${bench.name}: ${bench.question}`);
-  const result = await bench.run({ full: values.full, quick: values.quick, say });
+  const result = await bench.run({
+    full: values.full,
+    quick: values.quick,
+    minutes,
+    seed,
+    older,
+    defect,
+    say,
+  });
   results[bench.name] = result;
+  if (bench.byName === true && result.goals.some(({ met }) => !met)) process.exitCode = 1;
   if (values.json) continue;
   console.table(result.rows);
   for (const { goal, met } of result.goals) say(`${met ? "met " : "MISSED"}  ${goal}`);

@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { command } from "../../src/engine/client/commands/command.ts";
+import { workers } from "../../src/engine/client/inspection/workers.ts";
 import { findManifest } from "../../src/engine/client/result.ts";
 import { status } from "../../src/engine/client/status.ts";
 import { submit } from "../../src/engine/client/submit.ts";
@@ -139,4 +140,38 @@ test("the id of a run that is deleted at work may be used again at once", async 
   expect(late).toEqual([]);
   await command(app.client, id, { kind: "delete" });
   await untilGone(`${id}/${newUid}/`);
+});
+
+const waiting = { timeout: 40_000, interval: 50 };
+
+test("who computes what is seen while it lasts, and how an instance died at once; a planned stop leaves no sign", async () => {
+  const params = { chunks: 40, ms: 4_000 };
+  const { run } = await submit(app.client, { calculation: "chain", params, packSize: 2 });
+  const told = async () => (await workers(app.client)).workers;
+  const computing = await vi.waitFor(async () => {
+    const found = await told();
+    const [one] = found.filter(({ computes }) => computes.some(({ chunk }) => chunk !== undefined));
+    expect(one).toMatchObject({
+      state: "live",
+      computes: [{ run, work: expect.stringMatching(/^pack \d+$/) }],
+    });
+    return one;
+  }, waiting);
+  const work = computing?.computes.find(({ chunk }) => chunk !== undefined);
+  expect(work?.chunks).toMatchObject({ from: 2 * (work?.pack ?? -1) });
+  expect([0, 1]).toContain((work?.chunk ?? -1) - (work?.chunks?.from ?? 0));
+
+  const victim = app.instances.instances.find(({ name }) => name === computing?.instance);
+  await victim?.kill();
+  const dead = { boot: computing?.boot, state: "ended", ended: "signal SIGKILL" };
+  await vi.waitFor(async () => expect(await told()).toContainEqual(expect.objectContaining(dead)), waiting);
+  const other = await vi.waitFor(async () => {
+    const [live] = (await told()).filter(({ state }) => state === "live");
+    expect(live).toBeDefined();
+    return live;
+  }, waiting);
+  await app.instances.instances.find(({ name }) => name === other?.instance)?.restart();
+  expect((await told()).map(({ boot }) => boot)).not.toContain(other?.boot);
+  await victim?.restart();
+  await command(app.client, run, { kind: "delete" });
 });

@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** What runs for more than about ten seconds, the longest first: begun last, it would run on alone at the end. */
 export const longest = [
   "sim/engine/simulation",
+  "chaos/chaos",
   "e2e/liveness",
   "sim/engine/mutants/mutants",
   "e2e/changedCode",
@@ -12,8 +13,6 @@ export const longest = [
   "e2e/examples",
   "sim/scale/slowPacks",
   "browser/app",
-  "chaos/engineKills",
-  "chaos/kills",
   "contract/storage",
   "cli/checkCommand",
   "e2e/local",

@@ -4,6 +4,7 @@ import {
   createServer,
   request as httpRequest,
   type IncomingMessage,
+  type Server,
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,9 +15,9 @@ import { systemClock } from "../../src/engine/storage/system.ts";
  * nothing of storage but the shape of its errors; signatures do not cover the host, so they stay valid.
  */
 export interface FaultProxy {
-  /** The account's connection string with the blob service behind this proxy. */
+  /** The account's connection string with the blob service, or both services, behind this proxy. */
   readonly connectionString: string;
-  /** Every request that came in, in that order, with what became of it so far. */
+  /** Every request that came in, in that order, with what became of it so far; none with `forget`. */
   readonly exchanges: readonly Exchange[];
   /** Decides about each request from now on; nothing goes wrong before this is called. */
   use(faultOf: FaultOf): void;
@@ -48,6 +49,7 @@ export interface Exchange {
   readonly url: string;
   /** What the election would call it, by method, query and the record's state. */
   readonly name: string;
+  readonly service: "blob" | "queue";
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** When it came in, by this machine's monotonic clock. */
@@ -55,33 +57,36 @@ export interface Exchange {
   /** From 1, among requests of this name. */
   readonly nth: number;
   /** Answers of the service, in the order in which they came; the caller may have seen none of them. */
-  readonly answers: { readonly status: number; readonly etag: string; readonly code: string }[];
+  readonly answers: {
+    readonly status: number;
+    readonly etag: string;
+    readonly code: string;
+    readonly bytes: number;
+  }[];
 }
 
-export async function startFaultProxy(target: {
-  readonly connectionString: string;
-  readonly blobPort: number;
-}): Promise<FaultProxy> {
+export async function startFaultProxy(
+  target: { readonly connectionString: string; readonly blobPort: number; readonly queuePort: number },
+  more: {
+    /** Queues are behind it too. */
+    readonly queues?: boolean;
+    /** Exchanges are not kept, for traffic of any length. */
+    readonly forget?: boolean;
+  } = {},
+): Promise<FaultProxy> {
   const exchanges: Exchange[] = [];
   const counts = new Map<string, number>();
   const agent = new Agent({ keepAlive: true });
   let faultOf: FaultOf = () => "none";
 
-  const server = createServer(async (incoming, response) => {
-    try {
-      await serve(incoming, response);
-    } catch {
-      // The caller went away, or Azurite did; either way nobody waits for this answer.
-      response.destroy();
-    }
-  });
+  const ports = { blob: target.blobPort, queue: target.queuePort };
 
-  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(service: Service, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await bytesOf(incoming);
-    const exchange = exchangeOf(incoming, body, counts);
-    exchanges.push(exchange);
+    const exchange = exchangeOf(service, incoming, body, counts);
+    if (more.forget !== true) exchanges.push(exchange);
     const fault = faultOf(exchange);
-    const pass = (): Promise<Answer> => forward(agent, target.blobPort, incoming, body, exchange);
+    const pass = (): Promise<Answer> => forward(agent, ports[service], incoming, body, exchange);
     if (fault === "hang") return;
     if (fault === "drop request") return reset(incoming);
     if (typeof fault === "object" && "status" in fault) return refuse(response, fault);
@@ -98,26 +103,38 @@ export async function startFaultProxy(target: {
     response.end(answer.body);
   }
 
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const servers: Server[] = [];
+  let connectionString = target.connectionString;
+  for (const service of more.queues === true ? (["blob", "queue"] as const) : (["blob"] as const)) {
+    const server = createServer((incoming, response) => {
+      // The caller went away, or Azurite did; either way nobody waits for this answer.
+      serve(service, incoming, response).catch(() => response.destroy());
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    servers.push(server);
+    const { port } = server.address() as AddressInfo;
+    connectionString = connectionString.replace(`:${ports[service]}/`, `:${port}/`);
+  }
   return {
-    connectionString: target.connectionString.replace(
-      `BlobEndpoint=http://127.0.0.1:${target.blobPort}`,
-      `BlobEndpoint=http://127.0.0.1:${port}`,
-    ),
+    connectionString,
     exchanges,
     use(next) {
       faultOf = next;
     },
     async close() {
-      server.close();
-      server.closeAllConnections();
       agent.destroy();
-      await once(server, "close");
+      for (const server of servers) {
+        const closed = once(server, "close");
+        server.close();
+        server.closeAllConnections();
+        await closed;
+      }
     },
   };
 }
+
+type Service = Exchange["service"];
 
 interface Answer {
   readonly status: number;
@@ -146,6 +163,7 @@ async function forward(
     status: answer.status,
     etag: (reply.headers.etag ?? "").replaceAll('"', ""),
     code: String(reply.headers["x-ms-error-code"] ?? ""),
+    bytes: answer.body.byteLength,
   });
   return answer;
 }
@@ -159,7 +177,12 @@ function refuse(response: ServerResponse, fault: { readonly status: number; read
   );
 }
 
-function exchangeOf(incoming: IncomingMessage, body: Buffer, counts: Map<string, number>): Exchange {
+function exchangeOf(
+  service: Service,
+  incoming: IncomingMessage,
+  body: Buffer,
+  counts: Map<string, number>,
+): Exchange {
   const { method = "", url = "" } = incoming;
   const headers = Object.fromEntries(
     Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
@@ -168,13 +191,11 @@ function exchangeOf(incoming: IncomingMessage, body: Buffer, counts: Map<string,
   const nth = (counts.get(name) ?? 0) + 1;
   counts.set(name, nth);
   return {
-    method,
-    url,
-    name,
-    headers,
+    ...{ method, url, name, service, headers, nth },
     atMs: systemClock.monotonicMs(),
-    body: body.toString("utf8"),
-    nth,
+    get body() {
+      return body.toString("utf8");
+    },
     answers: [],
   };
 }

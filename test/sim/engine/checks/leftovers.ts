@@ -32,7 +32,8 @@ export function checkEnds({ ledger, report }: Scene): void {
   }
 }
 
-const always = [
+/** Below the uid of a run: what stays of it until it expires. */
+export const leftByEveryRun = [
   /^(plan|state)\.json$/,
   /^plan\/[^/]+\/\d+$/,
   /^failed\//,
@@ -59,7 +60,7 @@ function isLate({ deleteAskedMs, closedMs, manifests, blobs }: RunRecord, atMs: 
 function isDocumented(run: RunRecord, { runs }: Ledger, name: string): boolean {
   if (run.deleteAskedMs !== undefined) return false;
   const { rest, origin } = underPlan(name.split("/").slice(3).join("/"));
-  if (always.some((pattern) => pattern.test(rest))) return true;
+  if (leftByEveryRun.some((pattern) => pattern.test(rest))) return true;
   // What its calculation was asked about, for whoever verifies the result.
   if (run.plan?.stops === true && /^nodes\/\d+\/2\//.test(rest)) return true;
   // Of a plan that was lost, the account's lifecycle rule takes what the new one does not know.
