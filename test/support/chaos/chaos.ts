@@ -110,9 +110,10 @@ const changed = (shape: Shape, defect: Defect | undefined): Shape =>
     ? { ...shape, request: { ...shape.request, params: { chunks: 23, ms: 100 } } }
     : shape;
 
+const { id: _id, reuse: _reuse, ...runOfSchedule } = scheduled.request;
 const everyMinute = {
   ...({ name: "by-the-clock", cron: "* * * * *", overlap: "allow", take: "all" } as const),
-  run: scheduled.request,
+  run: runOfSchedule,
 };
 
 /** What the first instance holds, which is stopped and blocked like all others and never killed. */
