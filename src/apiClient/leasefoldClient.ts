@@ -44,6 +44,11 @@ export interface SubmitOptions extends Omit<RunRequest, "calculation" | "params"
   readonly signal?: AbortSignal;
 }
 
+export interface SubmittedRun extends Run {
+  /** The answer to the submit. */
+  readonly submitted: Submitted;
+}
+
 export interface RunsOptions {
   readonly phase?: "active" | "complete" | "failed" | "cancelled";
   readonly calculation?: string;
@@ -73,11 +78,15 @@ export function clientOf(ask: Ask) {
   const get = <T>(path: string) => persist(() => json<T>(path));
   return {
     /** Submits a run. Its id is drawn here if none is given, so that a request whose answer was lost can be repeated. */
-    async submit(calculation: string, params: object = {}, options: SubmitOptions = {}): Promise<Run> {
+    async submit(
+      calculation: string,
+      params: object = {},
+      options: SubmitOptions = {},
+    ): Promise<SubmittedRun> {
       const { signal, id = drawnId(calculation), ...more } = options;
       const request = { calculation, params, id, ...more };
       const submitted = await persist(() => post<Submitted>("runs", request, signal), { signal });
-      return runOf(ask, submitted.run, submitted);
+      return { ...runOf(ask, submitted.run), submitted };
     },
     run: (id: string): Run => runOf(ask, id),
     /** Active runs, then ended ones a page at a time, newest first. */

@@ -7,7 +7,6 @@ import type { Logs } from "../engine/client/logs.ts";
 import type { Verification } from "../engine/client/questions/verify.ts";
 import type { FoundResult } from "../engine/client/result.ts";
 import type { RunView } from "../engine/client/runView.ts";
-import type { Submitted } from "../engine/client/submit.ts";
 import { type DownloadOptions, download, type Result } from "./download.ts";
 import { ApiError, type Ask, jsonBy, persist } from "./request.ts";
 
@@ -38,8 +37,7 @@ export function query(given: object): string {
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
 }
 
-/** `submitted`: the answer to the submit that made it. */
-export function runOf(ask: Ask, id: string, submitted?: Submitted) {
+export function runOf(ask: Ask, id: string) {
   const path = `runs/${encodeURIComponent(id)}`;
   const json = jsonBy(ask);
   const get = <T>(what: string, given: object = {}) =>
@@ -70,7 +68,6 @@ export function runOf(ask: Ask, id: string, submitted?: Submitted) {
 
   return {
     id,
-    submitted,
     status,
     watch,
     /** Waits for the result and opens it. Throws `ApiError` with `run-failed` or `run-cancelled` if there is none. */
@@ -104,7 +101,9 @@ export function runOf(ask: Ask, id: string, submitted?: Submitted) {
     /** What a result was made of: hash, gaps, code, terms. */
     manifest: (given: { readonly generation?: number } = {}) =>
       get<FoundResult["manifest"]>("manifest", given),
-    failures: (given: { readonly max?: number } = {}) => get<Failures>("failures", given),
+    /** `inputs`: with those of failed chunks. */
+    failures: (given: { readonly max?: number; readonly inputs?: boolean } = {}) =>
+      get<Failures>("failures", given),
     /** What its code printed. */
     logs: (given: { readonly chunk?: number; readonly max?: number } = {}) => get<Logs>("logs", given),
     map: () => get<PackMap>("map"),

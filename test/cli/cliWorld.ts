@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Cli } from "../../src/tools/cli/cli.ts";
+import type { InstanceApi } from "../../src/tools/cli/instanceApi.ts";
 import { runCommand } from "../../src/tools/cli/program.ts";
 import type { Screen } from "../../src/tools/cli/render/text.ts";
 import { type ClientWorld, calculations, clientWorld } from "../client/clientWorld.ts";
@@ -46,6 +47,12 @@ export function printed(options: { tty?: boolean; columns?: number; color?: bool
 /** Separated by spaces; one that begins with a quote may hold some. */
 const wordsOf = (line: string): string[] =>
   (line.match(/"[^"]*"|[^ ]+/g) ?? []).map((word) => word.replace(/^"([^"]*)"$/, "$1"));
+
+/** Local instances that answer only what is given. */
+export const instancesOf = (given: Partial<InstanceApi>) => async (): Promise<InstanceApi> => {
+  const never = () => Promise.reject(new Error("must not be asked"));
+  return { calculations: never, submit: never, plan: never, schedules: { add: never } as never, ...given };
+};
 
 export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
   const inner = await clientWorld();

@@ -103,16 +103,22 @@ describe("the running instances, asked over HTTP", () => {
 
   it("a refused request keeps the message of the instance", async () => {
     const problem = { code: "bad-parameter", detail: "n: must be given", field: "n" };
-    const bad = await failureOf((await api(400, problem)).submit({ calculation: "sum" }));
+    const bad = await failureOf((await api(400, problem)).submit("sum"));
     expect(bad).toMatchObject({ reason: "invalid", code: "bad-parameter", message: "n: must be given" });
-    const taken = await failureOf((await api(409, problem)).submit({ calculation: "sum" }));
+    const taken = await failureOf((await api(409, problem)).submit("sum"));
     expect(taken).toMatchObject({ reason: "conflict" });
   });
 
   it("parameters that nest too deep to be sent are refused here", async () => {
     const params = JSON.parse(`{"list":${"[".repeat(100_000)}${"]".repeat(100_000)}}`);
-    for (const call of ["submit", "plan"] as const) {
-      const refused = await failureOf((await api(200, {}))[call]({ calculation: "sum", params }));
+    const found = await api(200, {});
+    const run = { calculation: "sum", params };
+    for (const call of [
+      () => found.submit("sum", params),
+      () => found.plan(run),
+      () => found.schedules.add({ name: "nightly", cron: "0 2 * * *", run }),
+    ]) {
+      const refused = await failureOf(call());
       expect(refused).toMatchObject({ code: "bad-parameter", details: { field: "list" } });
       expect(asked).toEqual([]);
     }

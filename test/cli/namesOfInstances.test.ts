@@ -2,17 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { RunEstimate } from "../../src/engine/client/estimate/estimateRun.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import type { InstanceApi } from "../../src/tools/cli/instanceApi.ts";
-import { cliWorld } from "./cliWorld.ts";
+import { cliWorld, instancesOf } from "./cliWorld.ts";
 
 const row = { name: "to", type: "integer", description: "" };
 const mine = { name: "mine", summary: "", params: [row], schema: {}, code: "mine@sha256:3f2a8b1c9d0e" };
 
-const notAsked = () => Promise.reject(new Error("must not be asked"));
 const api = (change: Partial<InstanceApi> = {}) => ({
-  instances: async (): Promise<InstanceApi> => ({
-    ...{ calculations: async () => [mine], submit: notAsked, plan: notAsked, schedule: notAsked },
-    ...change,
-  }),
+  instances: instancesOf({ calculations: async () => [mine], ...change }),
 });
 const silent = () =>
   Promise.reject(new StorageError("busy", "", undefined, "no instance answers (node-1: fetch failed)"));

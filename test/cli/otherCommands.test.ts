@@ -5,9 +5,8 @@ import { depose } from "../../src/engine/client/leader.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
-import type { InstanceApi } from "../../src/tools/cli/instanceApi.ts";
 import { calculations, leadsOn, names } from "../client/clientWorld.ts";
-import { cliWorld } from "./cliWorld.ts";
+import { cliWorld, instancesOf } from "./cliWorld.ts";
 
 const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
 
@@ -283,7 +282,7 @@ OPTION  TYPE    DEFAULT     MEANING
     const params = [{ name: "to", type: "number", description: "end" }];
     const old = { name: "old", summary: "adds", params, schema: {}, code: "old@1" };
     const { run } = await cliWorld({
-      instances: async () => ({ calculations: async () => [old] }) as unknown as InstanceApi,
+      instances: instancesOf({ calculations: async () => [old] }),
     });
     expect((await run("calculations")).out).toContain("\n      --to\n");
     expect((await run("calculations old")).out).toContain("--to    number  (required)  end\n");

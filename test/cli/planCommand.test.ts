@@ -11,7 +11,7 @@ import { localFleet } from "../../src/tools/local/instanceEnv.ts";
 import { calculations, clientWorld, names } from "../client/clientWorld.ts";
 import { fileThere, writesFile } from "../support/fileThere.ts";
 import { localCode } from "../support/localCode.ts";
-import { cliWorld, printed } from "./cliWorld.ts";
+import { cliWorld, instancesOf, printed } from "./cliWorld.ts";
 
 describe("leasefold plan", () => {
   it("plan shows size, duration and cost of a run", async () => {
@@ -40,15 +40,7 @@ describe("leasefold plan", () => {
   });
 
   it("plan counts on the threads of the local instances, unless --workers says otherwise", async () => {
-    const unused = () => Promise.reject(new Error("not asked"));
-    const instances = async () => ({
-      fleet: localFleet(3, 3),
-      calculations: unused,
-      submit: unused,
-      plan: unused,
-      schedule: unused,
-    });
-    const { run } = await cliWorld({ instances });
+    const { run } = await cliWorld({ instances: instancesOf({ fleet: localFleet(3, 3) }) });
     const workers = async (line: string) => JSON.parse((await run(`plan sum --to 5 --json ${line}`)).out);
     expect(await workers("")).toMatchObject({ workers: 3, workersFrom: "3 threads of 3 local instances" });
     expect(await workers("--workers 7")).toMatchObject({ workers: 7, workersFrom: "--workers" });

@@ -3,7 +3,7 @@ import { readMarker, readSpec } from "../../src/engine/client/runDocuments.ts";
 import { status } from "../../src/engine/client/status.ts";
 import { exitCodes } from "../../src/tools/cli/exitCodes.ts";
 import { leadsOn } from "../client/clientWorld.ts";
-import { cliWorld, shown } from "./cliWorld.ts";
+import { cliWorld, instancesOf, shown } from "./cliWorld.ts";
 
 const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
 
@@ -39,13 +39,7 @@ describe("leasefold submit", () => {
     "refuses a file that has changed with advice that fits instances that watch it: %j",
     async (watch, err) => {
       const mine = { name: "mine", summary: "", params: [], schema: {}, code: "mine@sha256:3f2a8b1c9d0e" };
-      const instances = async () => ({
-        watch,
-        calculations: async () => [{ ...mine, changed: true as const }],
-        submit: () => Promise.reject(new Error("must not be asked")),
-        plan: () => Promise.reject(new Error("must not be asked")),
-        schedule: () => Promise.reject(new Error("must not be asked")),
-      });
+      const instances = instancesOf({ watch, calculations: async () => [{ ...mine, changed: true }] });
       const { run } = await cliWorld({ instances });
       const ended = await run("submit mine");
       expect(ended).toMatchObject({ exitCode: 2, err: expect.stringMatching(err) });
@@ -54,12 +48,7 @@ describe("leasefold submit", () => {
   );
 
   it("asks a person whether the instances shall load what they lack, and names the command to everybody else", async () => {
-    const instances = async () => ({
-      calculations: async () => [],
-      submit: () => Promise.reject(new Error("must not be asked")),
-      plan: () => Promise.reject(new Error("must not be asked")),
-      schedule: () => Promise.reject(new Error("must not be asked")),
-    });
+    const instances = instancesOf({ calculations: async () => [] });
     const questions: string[] = [];
     const confirm = async (question: string) => questions.push(question) === 0;
     for (const more of [{ confirm }, {}]) {

@@ -12,7 +12,7 @@ import { runCommand } from "../../src/tools/cli/program.ts";
 import { addUi } from "../../src/tools/cli/ui/ui.ts";
 import { calculations, clientWorld } from "../client/clientWorld.ts";
 import { localCode } from "../support/localCode.ts";
-import { printed } from "./cliWorld.ts";
+import { instancesOf, printed } from "./cliWorld.ts";
 
 const home = mkdtempSync(join(tmpdir(), "leasefold-ui-"));
 const running: (() => Promise<number>)[] = [];
@@ -167,13 +167,12 @@ describe("leasefold ui", () => {
     const asked: unknown[] = [];
     const mine = { name: "mine", summary: "its own", params: [], schema: {}, code: "mine@1" };
     const { ask } = await startUi("", {
-      instances: async () => ({
+      instances: instancesOf({
         calculations: async () => [mine],
-        submit: async (sent) => {
-          asked.push(sent);
-          return { run: "r9", uid: "u", created: true, woken: true };
+        submit: async (calculation, params) => {
+          asked.push({ calculation, params });
+          return { submitted: { run: "r9", uid: "u", created: true, woken: true } } as never;
         },
-        schedule: () => Promise.reject(new Error("must not be asked")),
         plan: async (sent) => {
           asked.push(sent);
           return { chunks: 7 } as never;

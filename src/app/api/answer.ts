@@ -82,13 +82,15 @@ export interface ApiHost {
   readonly readOnly: () => boolean;
   /** Called by each request, so that a wrong setting or unavailable storage fails that request only. */
   readonly ports: () => ApiPorts | Promise<ApiPorts>;
+  /** What is answered for anything thrown, by default its problem document. */
+  readonly fail?: (error: unknown) => ApiAnswer;
 }
 
 /** Turns what a handler throws into an answer and, unless it is a caller's mistake, a log line. */
 export async function answer(
   handler: ApiHandler,
   request: ApiRequest,
-  { readOnly, ports }: ApiHost,
+  { readOnly, ports, fail = problemOf }: ApiHost,
   log: ApiLog,
 ): Promise<ApiAnswer> {
   try {
@@ -100,7 +102,7 @@ export async function answer(
     const { level } = edgeOf(error);
     if (level === "warn") log.warn(`http: ${messageOf(error)}`);
     if (level === "error") log.error("http:", error);
-    return harmless(problemOf(error));
+    return harmless(fail(error));
   }
 }
 

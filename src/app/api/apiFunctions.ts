@@ -59,7 +59,7 @@ async function serve(
       ({ ...routed, query, body: body && (await readBody(request, body)) }) as unknown as Asked;
     return await answer(async (_, ...ports) => handler(await decode(), ...ports), routed, host, log);
   } catch (error) {
-    return harmless(problemOf(error));
+    return harmless((host.fail ?? problemOf)(error));
   }
 }
 

@@ -14,7 +14,7 @@ import { calculationLimits } from "../../engine/model/limits.ts";
 import { fresh, polled, routeParam, weakTag } from "./apiRequest.ts";
 import { report } from "./report.ts";
 import { noResult } from "./result.ts";
-import { defineRoute, queryWhole, waitSMax } from "./route.ts";
+import { defineRoute, queryFlag, queryWhole, waitSMax } from "./route.ts";
 import { noRun } from "./runs.ts";
 
 const waitPollMs = 1_000;
@@ -124,7 +124,10 @@ export const getFailures = defineRoute({
   method: "GET",
   route: "runs/{id}/failures",
   summary: "Failed work, grouped by error as well, and attempts that others follow.",
-  query: { max: max.describe("Failures at most; 1,000 by default.") },
+  query: {
+    max: max.describe("Failures at most; 1,000 by default."),
+    inputs: queryFlag.describe("With the inputs of failed chunks."),
+  },
   answer: failuresSchema,
   problems: noRun,
   handler: async (request, client) =>

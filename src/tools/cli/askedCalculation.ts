@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { Leasefold } from "../../apiClient/leasefoldClient.ts";
 import type { Calculations } from "../../engine/calculation/contract.ts";
 import { namedFiles, withPackaged } from "../../engine/calculation/ownFiles.ts";
 import {
@@ -8,14 +9,10 @@ import {
 } from "../../engine/client/describeCalculations.ts";
 import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
 import { type PlanRequest, planInThread } from "../../engine/client/estimate/planInThread.ts";
-import { type PlanWorkers, planWorkers } from "../../engine/client/estimate/planWorkers.ts";
-import type { RunRequest } from "../../engine/client/runRequest.ts";
-import { type AddedSchedule, addSchedule } from "../../engine/client/schedules/changeSchedule.ts";
-import type { ScheduleRequest } from "../../engine/client/schedules/scheduleRequest.ts";
-import { type Submitted, submit } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
 import { namePattern, shownIdentity } from "../../engine/model/identity.ts";
 import { readSettings } from "../../engine/model/settings.ts";
+import { apiHere, portsOf, workersHere } from "./apiHere.ts";
 import type { Cli, Session } from "./cli.ts";
 import { clientFiles, type Surroundings } from "./connect.ts";
 import type { InstanceApi } from "./instanceApi.ts";
@@ -74,8 +71,8 @@ export async function knownAndRunning(session: Session): Promise<readonly Descri
 export interface AskedCalculation extends DescribedCalculation {
   /** Throws `InputError` for wrong parameters, if they can be checked here. */
   check(params: Readonly<Record<string, unknown>>): void;
-  submit(request: Omit<RunRequest, "calculation">): Promise<Submitted>;
-  schedule(request: ScheduleRequest): Promise<AddedSchedule>;
+  /** Where its runs are submitted: this process, or the instances. Throws `InputError` if those have other code. */
+  api(): Promise<Pick<Leasefold, "submit" | "schedules">>;
   /** Plans in a thread of this process, which Ctrl-C always ends, or in an instance. */
   plan(request: Omit<PlanRequest, "calculation">): Promise<RunEstimate>;
 }
@@ -91,13 +88,9 @@ export async function askedCalculation(session: Session, asked: string): Promise
   return {
     ...described,
     check: (params) => void calculations.parseParams(calculation, params),
-    async submit(request) {
+    async api() {
       await checkInstances(session, { ...described, file: file === undefined ? undefined : asked });
-      return submit({ ...(await session.client()), calculations }, { ...request, calculation: name });
-    },
-    async schedule(request) {
-      await checkInstances(session, { ...described, file: file === undefined ? undefined : asked });
-      return addSchedule({ ...(await session.client()), calculations }, request);
+      return apiHere(portsOf(session, { ...(await session.client()), calculations }));
     },
     plan: async (request) =>
       planInThread(
@@ -113,12 +106,6 @@ export async function askedCalculation(session: Session, asked: string): Promise
         cli.signal,
       ),
   };
-}
-
-/** The threads that would compute a run, where they run on this machine; else as the app counts them. */
-export async function workersHere(session: Session): Promise<PlanWorkers> {
-  const local = await session.instances().catch(() => undefined);
-  return local?.fleet ?? (await planWorkers(readSettings(session.cli.env), () => session.client()));
 }
 
 /** Throws `InputError` if local instances have other code, as they would never compute the run. */
@@ -186,13 +173,9 @@ async function ofInstances(
   return {
     ...described,
     check: () => undefined,
-    async submit(request) {
+    async api() {
       refuseChanged(found, instances);
-      return await instances.submit({ ...request, calculation: name });
-    },
-    async schedule(request) {
-      refuseChanged(found, instances);
-      return await instances.schedule(request);
+      return instances;
     },
     async plan(request) {
       refuseChanged(found, instances);

@@ -1,14 +1,9 @@
 import { availableParallelism } from "node:os";
-import { ApiError, asker, errorOf } from "../../apiClient/request.ts";
-import type { ApiPorts } from "../../app/api/apiRequest.ts";
+import { clientOf, type Leasefold } from "../../apiClient/leasefoldClient.ts";
+import { ApiError, type Ask, asker, errorOf } from "../../apiClient/request.ts";
 import { checkNesting } from "../../engine/calculation/params.ts";
 import { clientLimits } from "../../engine/client/client.ts";
-import { calculationsSchema } from "../../engine/client/describeCalculations.ts";
-import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
 import type { PlanWorkers } from "../../engine/client/estimate/planWorkers.ts";
-import { type AddedSchedule, addedScheduleSchema } from "../../engine/client/schedules/changeSchedule.ts";
-import type { ScheduleRequest } from "../../engine/client/schedules/scheduleRequest.ts";
-import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
 import { userHeader } from "../../engine/model/labels.ts";
 import { localFleet } from "../local/instanceEnv.ts";
@@ -21,8 +16,7 @@ import { type ConnectOptions, namespaceOf, namesStorage, type Surroundings } fro
  * The HTTP API of the local instances in this folder or above. They know the user's calculations; this process loads
  * only files that its own user names.
  */
-export interface InstanceApi extends Pick<ApiPorts, "calculations" | "submit" | "plan"> {
-  schedule(request: ScheduleRequest): Promise<AddedSchedule>;
+export interface InstanceApi extends Pick<Leasefold, "calculations" | "plan" | "submit" | "schedules"> {
   /** They load a changed file by themselves. */
   readonly watch?: boolean | undefined;
   /** Threads of all of them together. */
@@ -42,32 +36,14 @@ export async function findInstanceApi(
   const found = await findLocalFile(env, folder);
   if (found.kind !== "found" || found.local.namespace !== namespaceOf(options, env)) return undefined;
   const { local } = found;
-  const json = async (
-    path: string,
-    body?: object,
-    run?: { readonly calculation: string; readonly params?: unknown },
-    waitMs = answerMs,
-  ) => {
-    if (run !== undefined) checkNesting({ name: run.calculation }, run.params);
-    const ask = asker({
-      url: anyInstance,
-      fetch: firstOf(local, waitMs),
-      proof: () => ({
-        "x-functions-key": local.functionKey,
-        [userHeader]: encodeURIComponent(userName()),
-      }),
-    });
-    const answer = await ask(path, body && { method: "POST", body }).catch(refuse);
-    return await answer.json();
-  };
+  const ask = asker({
+    ...{ url: anyInstance, fetch: firstOf(local) },
+    proof: () => ({ "x-functions-key": local.functionKey, [userHeader]: encodeURIComponent(userName()) }),
+  });
   return {
+    ...clientOf(checked((path, asked) => ask(path, asked).catch(refuse))),
     watch: local.watch,
     fleet: localFleet(availableParallelism(), local.instances.length),
-    calculations: async () => calculationsSchema.parse(await json("calculations")).calculations,
-    submit: async (request) => submittedSchema.parse(await json("runs", request, request)),
-    schedule: async (request) => addedScheduleSchema.parse(await json("schedules", request, request.run)),
-    // Passed on as it is; an instance of another version may say more or less.
-    plan: async (request) => (await json("plan", request, request, planAnswerMs)) as RunEstimate,
   };
 }
 
@@ -75,14 +51,14 @@ const anyInstance = "http://127.0.0.1/api/";
 
 /** `fetch` of the first instance that responds; one that is down gets neither key nor request. */
 const firstOf =
-  (local: LocalFile, waitMs: number): typeof fetch =>
+  (local: LocalFile): typeof fetch =>
   async (input, init) => {
     const path = String(input).slice(anyInstance.length);
     const why: string[] = [];
     for (const { name, httpUrl, down } of local.instances) {
       if (down !== undefined) why.push(`${name} is down: ${down.reason}`);
       if (httpUrl === undefined || down !== undefined) continue;
-      const signal = AbortSignal.timeout(waitMs);
+      const signal = AbortSignal.timeout(path === "plan" ? planAnswerMs : answerMs);
       const answer = await fetch(`${httpUrl}/api/${path}`, { ...init, signal }).catch((error: unknown) => {
         why.push(`${name}: ${messageOf(error)}`);
       });
@@ -107,3 +83,12 @@ function refuse(error: unknown): never {
     field === undefined ? {} : { field },
   );
 }
+
+/** Parameters that nest too deep are refused before they are written as JSON, which recurses. Throws `InputError`. */
+export const checked =
+  (ask: Ask): Ask =>
+  async (path, asked) => {
+    const { run, calculation, params } = Object(asked?.body);
+    checkNesting({ name: calculation ?? run?.calculation }, params ?? run?.params);
+    return await ask(path, asked);
+  };

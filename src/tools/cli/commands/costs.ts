@@ -1,11 +1,10 @@
 import type { Command } from "commander";
-import { type CostsQuery, costs } from "../../../engine/client/costs.ts";
+import type { Costs, CostsQuery } from "../../../engine/client/costs.ts";
+import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { repeated } from "../options.ts";
 import { right } from "../render/table.ts";
 import { count, countOf, dollars } from "../render/text.ts";
-
-type Sum = Awaited<ReturnType<typeof costs>>["total"];
 
 /** `leasefold costs --by team --since 30d`: what runs have cost, summed for each value of a tag. */
 export function addCosts(program: Command, session: Session): void {
@@ -18,7 +17,7 @@ export function addCosts(program: Command, session: Session): void {
     .option("--prefix <text>", "only runs whose id begins so")
     .option("--calculation <name>", "only runs of this calculation")
     .action(async (query: CostsQuery) => {
-      const found = await costs(await session.client(), query);
+      const found = await (await apiOf(session)).costs(query);
       if (session.json()) return await session.printJson(found);
       const { by, groups, total, source } = found;
       const titles = ["RUNS", "GB-S", "EXECUTIONS", "COMPUTE", "STORAGE", "TOTAL"].map((one) => right(one));
@@ -34,7 +33,10 @@ export function addCosts(program: Command, session: Session): void {
     });
 }
 
-const rowOf = (name: string, { runs, gbS = 0, executions = 0, ...sum }: Sum): readonly string[] => [
+const rowOf = (
+  name: string,
+  { runs, gbS = 0, executions = 0, ...sum }: Costs["total"],
+): readonly string[] => [
   name,
   count(runs),
   count(gbS),

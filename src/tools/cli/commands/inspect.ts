@@ -1,12 +1,8 @@
 import { type Command, Option } from "commander";
-import type { Client } from "../../../engine/client/client.ts";
-import { type Failures, type FailureView, failures } from "../../../engine/client/failures.ts";
-import { durations } from "../../../engine/client/inspection/durations.ts";
-import { packMap } from "../../../engine/client/inspection/packMap.ts";
-import { timeline } from "../../../engine/client/inspection/timeline.ts";
-import { workers } from "../../../engine/client/inspection/workers.ts";
-import { status } from "../../../engine/client/status.ts";
+import type { Run } from "../../../apiClient/run.ts";
+import type { Failures, FailureView } from "../../../engine/client/failures.ts";
 import { type Range, rangeText } from "../../../engine/model/packs.ts";
+import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
 import {
@@ -66,14 +62,16 @@ async function showStatus(
   { watch = false, ...details }: Details & { readonly watch?: boolean },
 ): Promise<void> {
   const { cli } = session;
-  const client = await session.client();
-  if (Object.values(details).includes(true)) return await tellDetails(session, client, run, details);
+  const api = await apiOf(session);
+  if (Object.values(details).includes(true)) return await tellDetails(session, api.run(run), details);
   // With --json standard output holds only the answer.
   const screen = session.json() ? cli.err : cli.out;
-  const view = watch ? await watchRun(session, client, run, screen) : await status(client, run);
+  const view = watch
+    ? await watchRun(session, await session.client(), run, screen)
+    : await api.run(run).status();
   if (watch) session.exitCode = exitCodeOfRun(view);
   else await session.noteInstancesDown();
-  const { runs } = view.active ? await workers(client) : { runs: [] };
+  const { runs } = view.active ? await api.workers() : { runs: [] };
   const computedBy = runs.find(({ uid }) => uid === view.uid);
   const told = { ...view, ...(computedBy === undefined ? {} : { computedBy }) };
   if (session.json()) return await session.printJson(told);
@@ -83,22 +81,22 @@ async function showStatus(
 const others = (one: keyof Details): string[] =>
   ["watch", "map", "durations", "timeline"].filter((name) => name !== one);
 
-async function tellDetails(session: Session, client: Client, run: string, asked: Details): Promise<void> {
+async function tellDetails(session: Session, run: Run, asked: Details): Promise<void> {
   const { out } = session.cli;
   if (asked.map === true) {
-    const map = await packMap(client, run);
+    const map = await run.map();
     if (session.json()) return await session.printJson(map);
     for (const line of mapLines(out, map)) await session.print(line);
   } else if (asked.timeline === true) {
-    const found = await timeline(client, run);
+    const found = await run.timeline();
     if (session.json()) return await session.printJson(found);
     await session.printTable(commandColumns, commandRows(found));
-    if (found.terms.length === 0) return await session.print(`no leader has seen ${run} yet`);
+    if (found.terms.length === 0) return await session.print(`no leader has seen ${run.id} yet`);
     await session.printTable(termColumns, termRows(found));
   } else {
-    const found = await durations(client, run);
+    const found = await run.durations();
     if (session.json()) return await session.printJson(found);
-    if (found.counted === 0) return await session.print(`no pack of ${run} has ended yet`);
+    if (found.counted === 0) return await session.print(`no pack of ${run.id} has ended yet`);
     for (const { columns, rows } of durationTables(found)) await session.printTable(columns, rows);
     if (found.cut) await session.note(`${countOf(found.counted, "pack")} counted, and not all that ended`);
   }
@@ -113,7 +111,7 @@ export function addFailures(program: Command, session: Session): void {
     .option("--max <n>", "number of records to show, at most", wholeOption)
     .action(async (run: string, options: { max?: number }) => {
       checkRange("max", options.max, 1);
-      const found = await failures(await session.client(), run, { ...options, inputs: true });
+      const found = await (await apiOf(session)).run(run).failures({ ...options, inputs: true });
       if (session.json()) return await session.printJson(found);
       if (found.failures.length + found.trying.length === 0)
         return await session.print(`no failures in ${run}`);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { peekQueue, queues } from "../../../engine/client/queues.ts";
+import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";
 import { clipped, right } from "../render/table.ts";
@@ -10,7 +10,7 @@ export function addQueues(program: Command, session: Session): void {
     .command("queues")
     .description("list the queues, with the approximate count of messages and the age of the oldest")
     .action(async () => {
-      const all = await queues(await session.client());
+      const all = await (await apiOf(session)).queues();
       if (session.json()) return await session.printJson({ queues: all });
       const rows = all.map(({ queue, state, approximateCount, oldestS }) => [
         queue,
@@ -25,7 +25,7 @@ export function addQueues(program: Command, session: Session): void {
     .argument("<name>", "name of the queue, with or without the namespace")
     .option("-n <n>", "number of messages, at most 32", wholeOption, 1)
     .action(async (name: string, { n }: { n: number }) => {
-      const { queue, messages } = await peekQueue(await session.client(), name, n);
+      const { queue, messages } = await (await apiOf(session)).peek(name, { n });
       if (session.json()) return await session.printJson({ queue, messages });
       if (messages.length === 0) return await session.print("no visible message");
       const rows = messages.map(({ insertedAt, dequeueCount, text }) => [

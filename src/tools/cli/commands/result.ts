@@ -1,6 +1,5 @@
 import { Readable } from "node:stream";
 import type { Command } from "commander";
-import { report } from "../../../app/api/report.ts";
 import type { DocumentOutcome } from "../../../engine/client/questions/checkDocuments.ts";
 import { type AnswerSoFar, soFar } from "../../../engine/client/questions/soFar.ts";
 import {
@@ -12,6 +11,7 @@ import {
 import { type FoundResult, findResult } from "../../../engine/client/result.ts";
 import { rangesText } from "../../../engine/model/packs.ts";
 import type { Manifest } from "../../../engine/model/run.ts";
+import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
 import { badOption, checkRange, wholeOption } from "../options.ts";
@@ -136,7 +136,7 @@ export function addReport(program: Command, session: Session): void {
     .argument("<run>", "id of the run")
     .option("-o, --output <file>", "file to write (default: RUN.html)")
     .action(async (run: string, { output = `${run}.html` }: { output?: string }) => {
-      const body = Buffer.from(await report(await session.client(), run));
+      const body = Buffer.from(await (await apiOf(session)).run(run).report());
       const file = await saveBytes(session.cli, output, async () => Readable.from([body]));
       if (session.json()) return await session.printJson({ run, file, bytes: body.byteLength });
       await session.note(`${output}: ${bytes(body.byteLength)}`);

@@ -1,7 +1,8 @@
 import { type Command, Option } from "commander";
-import type { RunsQuery } from "../../../engine/client/runFilter.ts";
-import { type ListedRun, listPhases, runs } from "../../../engine/client/runs.ts";
+import type { RunsOptions } from "../../../apiClient/leasefoldClient.ts";
+import { type ListedRun, listPhases } from "../../../engine/client/runs.ts";
 import { shownIdentity } from "../../../engine/model/identity.ts";
+import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { repeated, wholeOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
@@ -30,8 +31,8 @@ export function addRuns(program: Command, session: Session): void {
     .option("--since <time>", "only runs submitted since: 2026-11-23, or so long ago, such as 30d")
     .option("--prefix <text>", "only runs whose id begins so")
     .addOption(new Option("--output <format>", "wide: show the identity of the code too").choices(["wide"]))
-    .action(async ({ output, ...query }: RunsQuery & { readonly output?: "wide" }) => {
-      const page = await runs(await session.client(), query);
+    .action(async ({ output, ...query }: RunsOptions & { readonly output?: "wide" }) => {
+      const page = await (await apiOf(session)).runs(query);
       const { runs: all } = page;
       await session.noteInstancesDown();
       if (session.json()) return await session.printJson(page);
@@ -78,12 +79,12 @@ const watchEveryMs = 2_000;
 
 /** `leasefold watch`: a row for each active run until none is left, and a line for each that ends meanwhile. */
 export async function watchRuns(session: Session): Promise<void> {
-  const client = await session.client();
+  const { runs } = await apiOf(session);
   const { clock, out, signal } = session.cli;
   const live = liveLine(out, clock);
   let before = new Set<string>();
   while (!signal.aborted) {
-    const { runs: all } = await runs(client, { limit: 50 });
+    const { runs: all } = await runs({ limit: 50 });
     const active = all.filter(({ active: is }) => is);
     const now = new Set(active.map(({ run }) => run));
     const over = all.filter(({ run }) => before.has(run) && !now.has(run));

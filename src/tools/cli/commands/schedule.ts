@@ -1,16 +1,10 @@
 import { type Command, Option } from "commander";
-import { deleteSchedule, pauseSchedule } from "../../../engine/client/schedules/changeSchedule.ts";
-import { backfillSchedule, triggerSchedule } from "../../../engine/client/schedules/extraRuns.ts";
 import type { ScheduleRequest } from "../../../engine/client/schedules/scheduleRequest.ts";
-import {
-  type ScheduleDetails,
-  type ScheduleView,
-  schedule,
-  schedules,
-} from "../../../engine/client/schedules/schedules.ts";
+import type { ScheduleDetails, ScheduleView } from "../../../engine/client/schedules/schedules.ts";
 import { fillTemplates } from "../../../engine/model/dueTimes.ts";
 import { tagsText } from "../../../engine/model/figures.ts";
 import { overlaps, scheduleLimits, takes } from "../../../engine/model/schedule.ts";
+import { apiOf } from "../apiHere.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
@@ -42,7 +36,7 @@ export function addSchedules(program: Command, session: Session): void {
     group.command(name).description(description).argument("<name>", "name of the schedule");
   on("show", "show a schedule, its next ten due times, and what became of the latest").action(
     async (name: string) => {
-      const found = await schedule(await session.client(), name);
+      const found = await (await apiOf(session)).schedules.get(name);
       if (session.json()) return await session.printJson(found);
       await session.print(detailsOf(session, found));
     },
@@ -52,24 +46,25 @@ export function addSchedules(program: Command, session: Session): void {
       pause ? "pause" : "resume",
       pause ? "hold a schedule up: what is due meanwhile is not run" : "go on, from now on",
     ).action(async (name: string) => {
-      const told = await pauseSchedule(await session.client(), name, pause);
+      const { schedules } = await apiOf(session);
+      const told = await (pause ? schedules.pause(name) : schedules.resume(name));
       await tell(session, told, `${name} is ${pause ? "paused" : "active"}${told.changed ? "" : " already"}`);
     });
   on("trigger", "one run now, also of a paused schedule").action(async (name: string) => {
-    const told = await triggerSchedule(await session.client(), name);
+    const told = await (await apiOf(session)).schedules.trigger(name);
     await tell(session, told, told.runs.map(({ run }) => run).join("\n"));
   });
   on("backfill", "the runs of past due times; one that is there is left as it is")
     .requiredOption("--from <day>", "a day such as 2026-11-01, or a time such as 2026-11-01T02:00Z")
     .requiredOption("--to <day>", "the same; included")
     .action(async (name: string, range: { readonly from: string; readonly to: string }) => {
-      const told = await backfillSchedule(await session.client(), name, range);
+      const told = await (await apiOf(session)).schedules.backfill(name, range);
       await tell(session, told, told.runs.map(({ run }) => run).join("\n"));
     });
   on("delete", "delete a schedule; its runs stay").action(async (name: string) => {
     await tell(
       session,
-      await deleteSchedule(await session.client(), name),
+      await (await apiOf(session)).schedules.delete(name),
       `${name} is deleted; its runs stay`,
     );
   });
@@ -115,8 +110,8 @@ function addAdd(group: Command, session: Session): void {
     const tags = tagsOf(options.tag, fillTemplates(options.tag, 0, "UTC"));
     const run = { calculation: calculation.name, params, ...limitsOf(options), reuse, tags };
     const rule = { cron, timeZone, overlap, take, replace, catchUpMs, jitterS };
-    const added = await calculation.schedule({ name, ...rule, run });
-    const made = await schedule(await session.client(), name);
+    const added = await (await calculation.api()).schedules.add({ name, ...rule, run });
+    const made = await (await apiOf(session)).schedules.get(name);
     if (session.json())
       return await session.printJson({ ...added, next: made.next, upcoming: made.upcoming });
     const [first] = made.upcoming;
@@ -144,7 +139,7 @@ const lastText = ({ last }: ScheduleView): string =>
   last === undefined ? "" : `${shortTime(last.due)} ${last.phase ?? "deleted"}`;
 
 async function list(session: Session): Promise<void> {
-  const found = await schedules(await session.client());
+  const found = await (await apiOf(session)).schedules.list();
   if (session.json()) return await session.printJson({ schedules: found });
   if (found.length === 0) return await session.print('no schedules; "leasefold schedule add" makes one');
   const columns = ["NAME", "WHEN", "CALCULATION", "NEXT", clipped("LAST")];

@@ -120,8 +120,8 @@ export function addSubmit(program: Command, session: Session): void {
         optionNames(command),
       );
       const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
-      const request = { params, id, ...limited, reuse, tags };
-      const submitted = await calculation.submit(request);
+      const request = { id, ...limited, reuse, tags };
+      const { submitted } = await (await calculation.api()).submit(calculation.name, params, request);
       await noteWhatHolds(session, request, submitted);
       const { run, created } = submitted;
       if (options.wait !== true && options.output === undefined) return await tell(session, submitted);

@@ -1,11 +1,7 @@
 import type { Command } from "commander";
-import {
-  type WorkAtHand,
-  type Worker,
-  type Workers,
-  workers,
-} from "../../../engine/client/inspection/workers.ts";
+import type { WorkAtHand, Worker, Workers } from "../../../engine/client/inspection/workers.ts";
 import { atHandText } from "../../../engine/model/packs.ts";
+import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { liveLine } from "../render/progress.ts";
 import { type Row, right, table, wrapped } from "../render/table.ts";
@@ -20,11 +16,11 @@ export function addWorkers(program: Command, session: Session): void {
     .description("list the instances at work: what each computes for how long, memory, last sign of life")
     .option("--watch", "poll every second until Ctrl-C; without a terminal, print a table for each change")
     .action(async ({ watch }: { readonly watch?: boolean }) => {
-      const client = await session.client();
+      const { workers } = await apiOf(session);
       const { clock, out, signal } = session.cli;
       const live = liveLine(out, clock);
       do {
-        const found = await workers(client);
+        const found = await workers();
         if (session.json()) await session.printJson(found);
         else if (watch === true) await live.show(textOf(out, found, 1), keyOf(found));
         else await session.print(textOf(out, found));

@@ -3,19 +3,15 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import type { ApiPorts } from "../../../app/api/apiRequest.ts";
 import { pageFile } from "../../../app/api/page.ts";
-import type { Client } from "../../../engine/client/client.ts";
-import { describeCalculations } from "../../../engine/client/describeCalculations.ts";
-import { type PlanRequest, planWithin } from "../../../engine/client/estimate/planInThread.ts";
+import type { PlanRequest } from "../../../engine/client/estimate/planInThread.ts";
 import { invalid, type RunRequest } from "../../../engine/client/runRequest.ts";
-import { submit } from "../../../engine/client/submit.ts";
 import { messageOf } from "../../../engine/model/errors.ts";
 import { namePattern } from "../../../engine/model/identity.ts";
-import { readSettings } from "../../../engine/model/settings.ts";
 import { writePrivate } from "../../local/privateFile.ts";
 import { runtimeFolder } from "../../local/userFolders.ts";
-import { askedCalculation, knownAndRunning, workersHere } from "../askedCalculation.ts";
+import { portsOf } from "../apiHere.ts";
+import { askedCalculation, knownAndRunning } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
-import { clientFiles } from "../connect.ts";
 import { badOption, checkRange, wholeOption } from "../options.ts";
 import { oneLine } from "../render/text.ts";
 import { type ServedUi, serveUi } from "./serveUi.ts";
@@ -83,34 +79,15 @@ async function tell(session: Session, { address, port }: ServedUi): Promise<void
   await session.note("standard output is no terminal, so the address is without its token: --json gives it");
 }
 
-/** What the app gives its handlers, with the calculations of this process alone. */
-export function portsOf(session: Session, client: Client): ApiPorts {
-  const { cli } = session;
-  const { calculations } = client;
-  return {
-    client,
-    log: () => undefined,
-    calculations: async () => describeCalculations(calculations),
-    submit: (request) => submit(client, request),
-    plan: planWithin(() => ({
-      calculations,
-      clock: cli.clock,
-      settings: readSettings(cli.env),
-      planWorkers: () => workersHere(session),
-      access: clientFiles(async () => client, cli.env),
-      startThread: (access) => cli.startThread(access),
-    })),
-  };
-}
-
-/** The same with what local instances know: calculations of the user's files are submitted and planned there. */
+/** What the app gives its handlers, and what local instances know: calculations of the user's files are submitted and planned there. */
 async function portsWithInstances(session: Session): Promise<ApiPorts> {
   const here = portsOf(session, await session.client());
   return {
     ...here,
     calculations: () => knownAndRunning(session),
-    async submit({ calculation, ...request }: RunRequest) {
-      return await (await askedCalculation(session, nameOf(calculation))).submit(request);
+    async submit({ calculation, params, ...options }: RunRequest) {
+      const api = await (await askedCalculation(session, nameOf(calculation))).api();
+      return (await api.submit(calculation, params, options)).submitted;
     },
     async plan(request: PlanRequest) {
       const isHere = here.client.calculations.list().some(({ name }) => name === request.calculation);
