@@ -3,8 +3,12 @@ import { join } from "node:path";
 import { type BrowserContextOptions, chromium } from "playwright-core";
 import { startChromium } from "./chromium.ts";
 import { startFixture } from "./fixture/fixtureServer.ts";
+import { recordDemo } from "./pictures/recordDemo.ts";
 
-/** `npm run screenshots [FOLDER]`: the views of the page over the fixture, in light, dark and phone width. */
+/**
+ * `npm run screenshots [FOLDER [full]]`: the views of the page over the fixture, in light, dark and phone width, and the films of
+ * a real demo, for which the machine should be idle.
+ */
 const folder = process.argv[2] ?? join(import.meta.dirname, "../../docs/images");
 
 const wide = { viewport: { width: 1280, height: 860 } };
@@ -51,5 +55,6 @@ for (const { name, route, context, press = [] } of shots) {
   await own.close();
 }
 await fixture.stop();
+await recordDemo(browser, folder, ["--to", "5e10"]);
 await browser.close();
 await server.close();
