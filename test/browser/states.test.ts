@@ -59,6 +59,15 @@ const states: readonly State[] = [
   { name: "delete dialog", route: "/runs/risk-2026-11", shows: "cannot be undone", press: ["Delete …"] },
   { name: "leader", route: "/leader", shows: "node-2 leads" },
   { name: "workers", route: "/workers", shows: "ended: signal SIGKILL" },
+  { name: "schedules", route: "/schedules", shows: "3 due times without a run" },
+  { name: "schedule", route: "/schedules/nightly-risk", shows: "skipped: the run before was active" },
+  {
+    name: "dialog of a schedule",
+    route: "/schedules/hourly",
+    shows: "Its runs stay",
+    press: ["Resume", "Run now", "Delete …"],
+  },
+  { name: "unknown schedule", route: "/schedules/no", shows: "there is no schedule", answered: [404] },
   { name: "messages of a queue", route: "/queues/leasefold-packs-poison", shows: "not decoded" },
   {
     name: "form",
@@ -101,6 +110,8 @@ const alsoDark = [
   "delete dialog",
   "leader",
   "workers",
+  "schedules",
+  "schedule",
   "form",
   "form with uploads",
   "key entry",
@@ -113,6 +124,8 @@ const alsoPhone = [
   "cancel dialog",
   "leader",
   "workers",
+  "schedules",
+  "schedule",
   "form",
   "form with uploads",
 ];

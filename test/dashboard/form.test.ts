@@ -127,12 +127,15 @@ test("options become the request's fields in their own units, and a wrong one is
     tolerate: "1.5%",
     packLimit: "30s",
     attempts: "2",
+    retryAfter: "5s, 2m",
     deadline: "2h",
+    tag: "team=risk night=2026-11-23",
   };
   const state = { ...emptyForm("x"), options };
   expect(requestOf(state)).toEqual({
     ...{ calculation: "x", params: {}, id: "mine", packSize: 4, workers: 9, cap: 9, attempts: 2 },
     ...{ tolerate: { percent: 1.5 }, packLimitMs: 30_000, deadline: { ms: 7_200_000, keep: false } },
+    ...{ retryAfterS: [5, 120], tags: { team: "risk", night: "2026-11-23" } },
   });
   expect(
     toleranceSchema.safeParse(requestOf({ ...state, options: { tolerate: "3" } })["tolerate"]).data,
@@ -144,6 +147,8 @@ test("options become the request's fields in their own units, and a wrong one is
     packLimit: "30",
     attempts: "1.5",
     deadline: "soon",
+    retryAfter: "5s,1500ms",
+    tag: "risk",
   };
-  expect(issuesOf({ ...emptyForm("x", { spot: 1, label: "" }), options: wrong }, schema).size).toBe(6);
+  expect(issuesOf({ ...emptyForm("x", { spot: 1, label: "" }), options: wrong }, schema).size).toBe(8);
 });

@@ -8,7 +8,9 @@ const addresses: readonly (readonly [string, Exclude<Route, { view: "unknown" }>
   ["#/runs/a%2Fb%3Fc", { view: "run", run: "a/b?c" }],
   ["#/leader", { view: "leader" }],
   ["#/workers", { view: "workers" }],
-  ["#/queues/leasefold-packs", { view: "queues", queue: "leasefold-packs" }],
+  ["#/queues/leasefold-packs", { view: "queues", item: "leasefold-packs" }],
+  ["#/schedules", { view: "schedules" }],
+  ["#/schedules/nightly", { view: "schedules", item: "nightly" }],
   ["#/submit?from=primes-1", { view: "submit", from: "primes-1" }],
 ];
 

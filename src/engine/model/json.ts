@@ -18,3 +18,12 @@ export const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) =
 /** The option of a parameter: `--max-size` for `maxSize`. A name that is not camel-case stays as it is. */
 export const optionOf = (name: string): string =>
   `--${/^[a-z][a-zA-Z0-9]*$/.test(name) ? kebab(name) : name}`;
+
+/** `team=risk` as the value `risk` of `team`. */
+export const pairsOf = (texts: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    texts.map((text): [string, string] => {
+      const [key = "", ...value] = text.split("=");
+      return [key, value.join("=")];
+    }),
+  );

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { pairsOf } from "./json.ts";
 
 /** What people say of a run beside its request: tags, and who did what. Neither changes its result or its request's hash. */
 
@@ -20,18 +21,9 @@ export type Tags = Readonly<z.infer<typeof tagsSchema>>;
 
 /** Tags as one types them, `team=risk`; undefined where one is none, or a key comes twice. */
 export function parseTags(texts: readonly string[]): Tags | undefined {
-  const tags = tagsSchema.safeParse(typedTags(texts));
+  const tags = tagsSchema.safeParse(pairsOf(texts));
   return tags.success && Object.keys(tags.data).length === texts.length ? tags.data : undefined;
 }
-
-/** The same, unchecked. */
-export const typedTags = (texts: readonly string[]): Tags =>
-  Object.fromEntries(
-    texts.map((text): [string, string] => {
-      const [key = "", ...value] = text.split("=");
-      return [key, value.join("=")];
-    }),
-  );
 
 /** Whether a run has all these tags. */
 export const hasTags = (tags: Tags | undefined, wanted: Tags): boolean =>

@@ -1,7 +1,8 @@
 import { getSystemErrorMap } from "node:util";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { InputError, messageOf } from "../../engine/model/errors.ts";
-import { parseTags, type Tags, tagRule, typedTags } from "../../engine/model/labels.ts";
+import { pairsOf } from "../../engine/model/json.ts";
+import { parseTags, type Tags, tagRule } from "../../engine/model/labels.ts";
 import type { Tolerance } from "../../engine/model/run.ts";
 import { duration, typedMs } from "./render/text.ts";
 
@@ -29,7 +30,7 @@ export const repeated = (one: string, before: readonly string[] = []): readonly 
 /** Tags as options, which are checked with their templates `filled`; throws `InputError`. */
 export function tagsOf(texts: readonly string[] | undefined, filled = texts): Tags | undefined {
   if (texts === undefined || filled === undefined) return undefined;
-  if (parseTags(filled) !== undefined) return typedTags(texts);
+  if (parseTags(filled) !== undefined) return pairsOf(texts);
   throw badOption("tag", `${texts.join(" ")}: give key=value, each key once; ${tagRule}`);
 }
 

@@ -14,7 +14,7 @@ export type Route =
   | { readonly view: "run"; readonly run: string; readonly gen?: number; readonly shard?: number }
   | { readonly view: "leader" }
   | { readonly view: "workers" }
-  | { readonly view: "queues"; readonly queue?: string }
+  | { readonly view: "queues" | "schedules"; readonly item?: string }
   | { readonly view: "submit"; readonly calculation?: string; readonly from?: string }
   | { readonly view: "unknown"; readonly path: string };
 
@@ -37,7 +37,8 @@ export function parseRoute(hash: string): Route {
   if (view === "runs" && name !== undefined)
     return { view: "run", run: name, ...whole("gen"), ...whole("shard") };
   if ((view === "leader" || view === "workers") && name === undefined) return { view };
-  if (view === "queues") return { view: "queues", ...(name === undefined ? {} : { queue: name }) };
+  if (view === "queues" || view === "schedules")
+    return { view, ...(name === undefined ? {} : { item: name }) };
   if (view === "submit" && name === undefined)
     return { view: "submit", ...text("calculation"), ...text("from") };
   return { view: "unknown", path };
@@ -67,7 +68,8 @@ export function hashOf(route: Exclude<Route, { view: "unknown" }>): string {
     case "run":
       return `#/runs/${encodeURIComponent(route.run)}${query({ gen: route.gen, shard: route.shard })}`;
     case "queues":
-      return route.queue === undefined ? "#/queues" : `#/queues/${encodeURIComponent(route.queue)}`;
+    case "schedules":
+      return `#/${route.view}${route.item === undefined ? "" : `/${encodeURIComponent(route.item)}`}`;
     case "submit":
       return `#/submit${query({ calculation: route.calculation, from: route.from })}`;
     case "leader":

@@ -4,6 +4,7 @@ import type { ScheduleDetails, ScheduleView } from "../../../engine/client/sched
 import { fillTemplates } from "../../../engine/model/dueTimes.ts";
 import { tagsText } from "../../../engine/model/figures.ts";
 import { overlaps, scheduleLimits, takes } from "../../../engine/model/schedule.ts";
+import { dueTexts } from "../../../engine/model/waitsText.ts";
 import { apiOf } from "../apiHere.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
@@ -163,7 +164,7 @@ function detailsOf({ cli }: Session, found: ScheduleDetails): string {
     ...(reuse === undefined ? [] : ["reuses the run before"]),
   ];
   const word = ({ outcome, count = 1, run: id }: ScheduleDetails["recent"][number]): string =>
-    id ?? `${outcomeWords[outcome]}${count === 1 ? "" : `, ${countOf(count, "due time")} from here on`}`;
+    id ?? `${dueTexts[outcome]}${count === 1 ? "" : `, ${countOf(count, "due time")} from here on`}`;
   const lines = [
     `${name}: ${cron} ${timeZone}; ${rules.join(", ")}`,
     `runs ${calculation} with ${JSON.stringify(params)}${tags === undefined ? "" : `, tags ${tagsText(tags)}`}`,
@@ -182,10 +183,3 @@ function detailsOf({ cli }: Session, found: ScheduleDetails): string {
     ...(became.length === 0 ? [] : ["", table(cli.out, ["DUE (UTC)", clipped("BECAME")], became).trimEnd()]),
   ].join("\n");
 }
-
-const outcomeWords: Readonly<Record<ScheduleDetails["recent"][number]["outcome"], string>> = {
-  submitted: "submitted",
-  overlap: "skipped: the run before was active",
-  missed: "missed: nobody led in time, or a later one was taken",
-  "id-taken": "not submitted: another run has its id",
-};

@@ -44,7 +44,7 @@ function QueueTable(of: {
             <td class="number">{oldestS === undefined ? "" : duration(Math.round(oldestS))}</td>
             <td class="number">
               {state === "missing" ? null : (
-                <a href={hashOf({ view: "queues", queue })} aria-label={`Peek into ${queue}`}>
+                <a href={hashOf({ view: "queues", item: queue })} aria-label={`Peek into ${queue}`}>
                   Peek
                 </a>
               )}

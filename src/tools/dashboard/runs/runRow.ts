@@ -44,19 +44,16 @@ export function rowOf(run: ListedRun, nowMs: number) {
     done: total === 0 ? Number(told !== undefined || run.word === "complete") : done / total,
     failed: total === 0 ? 0 : (ended - done) / total,
     stopped: run.word === "failed" || run.word === "cancelled",
-    ...(view.calculation === undefined
-      ? {}
-      : { calculation: [view.calculation, paramsText(view.params)].join(" ").trim() }),
-    ...(told === undefined
-      ? {}
-      : { progress: percent(ended, total), packs: doneText(told, lostWord(run), ofAllText(run)) }),
-    ...(rate === undefined ? {} : { rate: `${perSecond(rate.packsPerS)}` }),
-    ...(timeLeft === undefined ? {} : { remaining: duration(timeLeft.expectedS) }),
-    ...(view.dollars === undefined ? {} : { cost: dollars(view.dollars) }),
-    ...(age === undefined ? {} : { age: agoText(age) }),
-    ...(run.active || elapsedS === undefined ? {} : { took: duration(elapsedS) }),
-    ...(view.tags === undefined ? {} : { tags: tagsText(view.tags) }),
-    ...(error === undefined ? {} : { error: error.message }),
+    calculation: view.calculation && [view.calculation, paramsText(view.params)].join(" ").trim(),
+    progress: told && percent(ended, total),
+    packs: told && doneText(told, lostWord(run), ofAllText(run)),
+    rate: rate && perSecond(rate.packsPerS),
+    remaining: timeLeft && duration(timeLeft.expectedS),
+    cost: view.dollars === undefined ? undefined : dollars(view.dollars),
+    age: age === undefined ? undefined : agoText(age),
+    took: run.active || elapsedS === undefined ? undefined : duration(elapsedS),
+    tags: view.tags && tagsText(view.tags),
+    error: error?.message,
   };
 }
 

@@ -8,6 +8,8 @@ import { QueuesPage } from "../queues/queuesPage.tsx";
 import { hashOf, parseRoute, type Route } from "../route.ts";
 import { RunPage } from "../run/runPage.tsx";
 import { RunsView } from "../runs/runsView.tsx";
+import { SchedulePage } from "../schedules/schedulePage.tsx";
+import { SchedulesPage } from "../schedules/schedulesPage.tsx";
 import { SubmitPage } from "../submit/submitPage.tsx";
 import { WorkersPage } from "../workers/workersPage.tsx";
 import { KeyEntry } from "./keyEntry.tsx";
@@ -59,7 +61,13 @@ function View(of: { readonly route: Route; readonly readOnly: boolean | undefine
     case "workers":
       return <WorkersPage />;
     case "queues":
-      return <QueuesPage queue={route.queue} />;
+      return <QueuesPage queue={route.item} />;
+    case "schedules":
+      return route.item === undefined ? (
+        <SchedulesPage />
+      ) : (
+        <SchedulePage name={route.item} readOnly={readOnly ?? true} />
+      );
     case "submit":
       return <SubmitPage route={route} readOnly={readOnly} />;
     default:
@@ -95,6 +103,7 @@ function Top(of: { readonly route: Route; readonly readOnly: boolean | undefined
       </a>
       <nav aria-label="Main">
         {link("Runs", { view: "runs" }, view === "runs" || view === "run")}
+        {link("Schedules", { view: "schedules" }, view === "schedules")}
         {link("Leader", { view: "leader" }, view === "leader")}
         {link("Workers", { view: "workers" }, view === "workers")}
         {link("Queues", { view: "queues" }, view === "queues")}
@@ -159,10 +168,15 @@ function useKey(): string | undefined {
 
 /** Which view it is; a selection within it is the same place. */
 const placeOf = (route: Route): string =>
-  route.view === "run" ? `run ${route.run}` : route.view === "unknown" ? "unknown" : route.view;
+  route.view === "run"
+    ? `run ${route.run}`
+    : route.view === "schedules"
+      ? `schedules ${route.item}`
+      : route.view;
 
 function titleOf(route: Route): string {
   if (route.view === "run") return route.run;
+  if (route.view === "schedules" && route.item !== undefined) return route.item;
   if (route.view === "submit") return "New run";
   return route.view === "unknown" ? "Not found" : `${route.view[0]?.toUpperCase()}${route.view.slice(1)}`;
 }

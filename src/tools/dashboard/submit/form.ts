@@ -1,6 +1,6 @@
 import type { RunRequest } from "../../../engine/client/runRequest.ts";
 import { typedMs } from "../../../engine/model/figures.ts";
-import { isRecord, valueText } from "../../../engine/model/json.ts";
+import { isRecord, pairsOf, valueText } from "../../../engine/model/json.ts";
 import { type Field, fieldsOf, issueOf, type Schema } from "./schema.ts";
 
 /**
@@ -24,7 +24,9 @@ const optionNames = [
   "tolerate",
   "packLimit",
   "attempts",
+  "retryAfter",
   "deadline",
+  "tag",
 ] as const;
 export type OptionName = (typeof optionNames)[number];
 const numeric = ["packSize", "workers", "cap", "attempts"] as const;
@@ -114,28 +116,35 @@ function optionIssue(name: OptionName, text: string): string | undefined {
     return typedMs(given) !== undefined ? undefined : "must be a time such as 30s, 5m or 2h";
   if (name === "tolerate")
     return /^\d+(\.\d+)?%?$/.test(given) ? undefined : "must be a number of chunks or a share such as 1%";
+  if (name === "retryAfter")
+    return pausesOf(given).every(Number.isInteger) ? undefined : "must be times of whole seconds";
+  if (name === "tag")
+    return wordsOf(given).every((word) => word.includes("=")) ? undefined : "must be key=value";
   return undefined;
 }
 
-/** The body of `POST runs`. */
+const wordsOf = (text: string): string[] => text.split(/[\s,]+/);
+
+const msOf = (text: string): number => typedMs(text) ?? Number.NaN;
+
+const pausesOf = (text: string): number[] => wordsOf(text).map((word) => msOf(word) / 1_000);
+
+/** The body of `POST runs`; JSON leaves out what is undefined. */
 export function requestOf({ calculation, params, options }: FormState): RunRequest {
-  const given = (name: OptionName) => {
-    const text = options[name]?.trim() ?? "";
-    return text === "" ? undefined : text;
+  const given = <T>(name: OptionName, read: (text: string) => T): T | undefined => {
+    const text = options[name]?.trim();
+    return text ? read(text) : undefined;
   };
-  const [tolerate, packLimit, deadline] = [given("tolerate"), given("packLimit"), given("deadline")];
-  const numbers = numeric.flatMap((name) => {
-    const text = given(name);
-    return text === undefined ? [] : [[name, Number(text)] as const];
-  });
   return {
     calculation,
     params,
-    ...Object.fromEntries(numbers),
-    ...(given("id") === undefined ? {} : { id: given("id") }),
-    ...(tolerate === undefined ? {} : { tolerate: toleranceOf(tolerate) }),
-    ...(packLimit === undefined ? {} : { packLimitMs: typedMs(packLimit) ?? 0 }),
-    ...(deadline === undefined ? {} : { deadline: { ms: typedMs(deadline) ?? 0, keep: false } }),
+    ...Object.fromEntries(numeric.map((name) => [name, given(name, Number)])),
+    id: given("id", String),
+    tolerate: given("tolerate", toleranceOf),
+    packLimitMs: given("packLimit", msOf),
+    deadline: given("deadline", (text) => ({ ms: msOf(text), keep: false })),
+    retryAfterS: given("retryAfter", pausesOf),
+    tags: given("tag", (text) => pairsOf(wordsOf(text))),
   };
 }
 

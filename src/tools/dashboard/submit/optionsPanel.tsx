@@ -12,7 +12,9 @@ const optionTexts: Readonly<Record<OptionName, string>> = {
   tolerate: "chunks that may fail: 10 or 1%",
   packLimit: "limit of one attempt, such as 30s; that of the app holds if it is less",
   attempts: "how often to try a chunk that throws",
+  retryAfter: "pauses between these, such as 5s,30s,2m",
   deadline: "2h: the run fails if it takes longer",
+  tag: "words about the run, such as team=risk",
 };
 
 export function OptionsPanel(of: {

@@ -22,11 +22,7 @@ export function PlanPanel(of: {
   const planning = useDoing<{ readonly of: string; readonly estimate: RunEstimate }>();
   const { now } = planning;
   const { calculation, params, packSize, workers } = of.request;
-  const body = {
-    ...{ calculation, params },
-    ...(packSize === undefined ? {} : { packSize }),
-    ...(workers === undefined ? {} : { workers }),
-  };
+  const body = { calculation, params, packSize, workers };
   const key = JSON.stringify(body);
   const plan = () =>
     planning.start(async (signal) => ({
