@@ -81,6 +81,9 @@ param settings leasefoldSettings = {}
 @description('Whether the HTTP API answers to the internet; every route but health also asks for a function key. Packages are published from outside either way, with a sign-in.')
 param publicHttp bool = true
 
+@description('Whether the HTTP API gives out links that read one result without a key for 15 minutes. Apps and operators may then sign them.')
+param resultLinks bool = false
+
 @description('Whether storage is reached over virtual networks and private endpoints only.')
 param privateNetwork bool = false
 
@@ -256,6 +259,7 @@ module apps 'modules/functionApp.bicep' = [
       subnetId: privateNetwork ? network!.outputs.appSubnetIds[i] : ''
       namespace: namespace
       keepDays: keepDays
+      resultLinks: resultLinks
       settings: settings
       blobServiceUri: data.outputs.blobServiceUri
       queueServiceUri: data.outputs.queueServiceUri
@@ -273,6 +277,7 @@ module appRoles 'modules/appRoles.bicep' = [
       namespace: namespace
       hostStorageName: apps[i].outputs.hostStorageName
       componentName: monitoring ? logs!.outputs.componentName : ''
+      resultLinks: resultLinks
     }
   }
 ]
@@ -306,6 +311,8 @@ module workerRoles 'modules/appRoles.bicep' = if (!empty(workerImage)) {
     namespace: namespace
     hostStorageName: ''
     componentName: ''
+    // They answer no requests.
+    resultLinks: false
   }
 }
 
@@ -334,6 +341,7 @@ module operatorRoles 'modules/operatorRoles.bicep' = [
       who: who
       accountName: data.outputs.name
       namespace: namespace
+      resultLinks: resultLinks
     }
   }
 ]

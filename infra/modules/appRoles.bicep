@@ -26,6 +26,9 @@ param hostStorageName string
 @description('Application Insights component that the app writes to; empty for none.')
 param componentName string
 
+@description('Whether it signs links to results.')
+param resultLinks bool
+
 resource account 'Microsoft.Storage/storageAccounts@2025-01-01' existing = {
   name: accountName
 }
@@ -133,6 +136,21 @@ resource poisonQueueRoles 'Microsoft.Authorization/roleAssignments@2022-04-01' =
     }
   }
 ]
+
+// A link can do no more than the identity that signed it. Azure has this role for whole accounts only.
+resource linkRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (resultLinks) {
+  name: guid(account.id, principalId, roles['Storage Blob Delegator'])
+  scope: account
+  properties: {
+    description: 'Leasefold signs links to results.'
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roles['Storage Blob Delegator']
+    )
+  }
+}
 
 resource telemetryRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(componentName)) {
   name: guid(component.id, principalId, roles['Monitoring Metrics Publisher'])

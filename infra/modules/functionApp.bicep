@@ -60,6 +60,9 @@ param namespace string
 @description('After so many days a finished run is deleted.')
 param keepDays int
 
+@description('Whether the HTTP API gives out links to results.')
+param resultLinks bool
+
 @description('Further LEASEFOLD_ settings.')
 param settings leasefoldSettings
 
@@ -197,6 +200,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-11-01' = {
       LEASEFOLD_REGION: location
       LEASEFOLD_KEEP_DAYS: string(keepDays)
       LEASEFOLD_INSTANCE_MEMORY_MB: string(instanceMemoryMB)
+      LEASEFOLD_RESULT_LINKS: resultLinks ? 'true' : 'false'
       // Flex has no upper limit as other plans do (host.json keeps to that of Consumption). Longer terms are fewer hand-overs, each of
       // which may wait for an instance to start.
       AzureFunctionsJobHost__functionTimeout: '00:30:00'

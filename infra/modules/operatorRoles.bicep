@@ -15,6 +15,9 @@ param accountName string
 @maxLength(40)
 param namespace string
 
+@description('Whether it signs links to what it reads.')
+param resultLinks bool
+
 var steers = who.access == 'steer'
 var writes = '!(ActionMatches{\'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write\'})'
 
@@ -68,6 +71,20 @@ resource readQueues 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
     roleDefinitionId: subscriptionResourceId(
       'Microsoft.Authorization/roleDefinitions',
       roles['Storage Queue Data Reader']
+    )
+  }
+}
+
+// A link can do no more than the identity that signed it.
+resource signLinks 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (resultLinks) {
+  name: guid(account.id, who.principalId, roles['Storage Blob Delegator'])
+  scope: account
+  properties: {
+    principalId: who.principalId
+    principalType: who.principalType
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roles['Storage Blob Delegator']
     )
   }
 }

@@ -6,6 +6,7 @@ import type { Timeline } from "../engine/client/inspection/timeline.ts";
 import type { Logs } from "../engine/client/logs.ts";
 import type { Verification } from "../engine/client/questions/verify.ts";
 import type { FoundResult } from "../engine/client/result.ts";
+import type { ResultLink } from "../engine/client/resultLink.ts";
 import type { RunView } from "../engine/client/runView.ts";
 import { type DownloadOptions, download, type Result } from "./download.ts";
 import { ApiError, type Ask, jsonBy, persist } from "./request.ts";
@@ -84,6 +85,8 @@ export function runOf(ask: Ask, id: string) {
         return await open();
       }
     },
+    /** A link that reads the result from storage without a key, for 15 minutes. Throws `ApiError` with `links-off` by default. */
+    resultLink: (given: { readonly generation?: number } = {}) => get<ResultLink>("result/link", given),
     /** Waits for a worker, at most `wait` seconds. Throws `ApiError` with `nothing-yet` or `no-answer`. */
     async soFar({ wait, signal }: Waiting & { readonly wait?: number } = {}): Promise<SoFar> {
       const answer = await ask(`${path}/result${query({ soFar: true, wait })}`, { signal });

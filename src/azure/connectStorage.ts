@@ -8,6 +8,7 @@ import type { ServiceFacts } from "../engine/storage/queuePort.ts";
 import { azureBlobs } from "./azureBlobs.ts";
 import { azureCalls } from "./azureCalls.ts";
 import { azureLease } from "./azureLease.ts";
+import { azureLinks } from "./azureLinks.ts";
 import { azureQueues } from "./azureQueues.ts";
 import { blobBillingClass, countingHttpClient } from "./countingClient.ts";
 
@@ -43,6 +44,7 @@ export function connectStorage(connection: StorageConnection): Storage {
       queues: azureQueues(queues),
       lease: (container, blob) => azureLease(leases, container, blob),
       meter,
+      ...("credential" in connection && { linkTo: azureLinks(blobs) }),
       about: { facts: () => azureFacts(blobs), versioned: (...blob) => azureVersioned(blobs, ...blob) },
     };
   } catch (error) {

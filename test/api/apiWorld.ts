@@ -42,7 +42,7 @@ export interface Answered extends ApiAnswer {
 
 /** What the app gives its handlers, on this client. A plan runs the code in this process. */
 export const portsOf = (client: Client, log: ApiPorts["log"] = () => {}): ApiPorts => ({
-  ...{ client, log },
+  ...{ client, log, resultLinks: true },
   calculations: async () => describeCalculations(client.calculations),
   submit: (request, actor) => submit({ ...client, actor }, request),
   plan: planWithin(() => ({
@@ -66,7 +66,7 @@ export async function call(
   client: Client,
   route: string,
   request: ApiRequest,
-  readOnly = false,
+  { readOnly = false, resultLinks = true } = {},
 ): Promise<Answered> {
   const [method = "", template = ""] = route.split(" ");
   const path = template.replace(/{(\w+)}/g, (_, name: string) =>
@@ -81,7 +81,7 @@ export async function call(
     warn: (...args: unknown[]) => void logged.push(`warn ${args.join(" ")}`),
     error: (...args: unknown[]) => void logged.push(`error ${args.join(" ")}`),
   };
-  const host = { readOnly: () => readOnly, ports: () => ports };
+  const host = { readOnly: () => readOnly, ports: () => ({ ...ports, resultLinks }) };
   const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => undefined };
   const all = apiFunctions(host, { ...facts, readOnly: host.readOnly });
   const taker = all.find((one) => one.route === `${segment}/{*rest}`);

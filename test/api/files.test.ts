@@ -74,7 +74,7 @@ async function uploads() {
       params,
       headers: { "content-type": type },
     });
-    return call(world.client, "POST uploads/{prefix}/{path}", request, readOnly);
+    return call(world.client, "POST uploads/{prefix}/{path}", request, { readOnly });
   };
   return { ...world, post };
 }

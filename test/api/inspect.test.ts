@@ -105,7 +105,7 @@ describe("an API that is read-only", () => {
     const { client, storage } = await clientWorld();
     await submit(client, request);
     const before = storage.meter.counts();
-    const refused = await call(client, route, apiRequest("x", { params, body: {} }), true);
+    const refused = await call(client, route, apiRequest("x", { params, body: {} }), { readOnly: true });
     expect(refused).toMatchObject({ status: 403, jsonBody: { code: "read-only", status: 403 } });
     expect(storage.meter.counts()).toEqual(before);
   });
@@ -118,6 +118,8 @@ describe("an API that is read-only", () => {
       ["HEAD", "GET runs/{id}"],
       ["GET", "GET runs"],
     ] as const)
-      expect((await call(client, name, apiRequest("x", { method, params }), true)).status).toBe(200);
+      expect((await call(client, name, apiRequest("x", { method, params }), { readOnly: true })).status).toBe(
+        200,
+      );
   });
 });

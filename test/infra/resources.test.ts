@@ -24,6 +24,7 @@ const switches: readonly (readonly (readonly [name: string, parameters: Fields])
     ["operators: read", operator("read")],
     ["operators: steer", operator("steer")],
   ],
+  [["resultLinks on", { resultLinks: true, ...operator("read") }]],
   [["monitoring off", { monitoring: false }]],
   [["logStorage on", { logStorage: true }]],
   [["alertEmail", { alertEmail: "a@example.org" }]],

@@ -186,6 +186,7 @@ export const templatePlants: readonly Plant[] = [
   ),
   plant(roles, "    principalType: 'ServicePrincipal'\n", "", "principal-type", /hostRole/),
   // Rights.
+  plant(roles, "= if (resultLinks) {", "= {", "least-rights", /linkRole: only where resultLinks is on/),
   plant(
     shared,
     "inputs: 'Storage Blob Data Reader'",

@@ -9,6 +9,7 @@ export function leastRights(project: Project): Finding[] {
   return [
     ...appRights(project),
     ...steerRights(project),
+    ...linkRights(project),
     ...previewRights(project),
     ...workflowJobs(project),
   ];
@@ -28,7 +29,7 @@ function appRights(project: Project): Finding[] {
     ({ value }) =>
       propertyAt(bodyOf(value), "scope")?.value.text !== "hostStorage" &&
       (propertyAt(bodyOf(value), "properties", "roleDefinitionId")?.value.text ?? "").includes(
-        "'Storage Blob",
+        "'Storage Blob Data",
       ),
   );
   return [
@@ -37,6 +38,18 @@ function appRights(project: Project): Finding[] {
       findingAt(place, "least-rights", `${name}: take the role from appContainerRoles`),
     ),
   ];
+}
+
+/** Who signs links lets others read without a sign-in: a deployment asks for that. */
+function linkRights({ templates }: Project): Finding[] {
+  return [...templates.values()].flatMap((template) =>
+    assignmentsOf(template)
+      .filter(
+        ({ value }) =>
+          value?.text.includes("'Storage Blob Delegator'") && !value.text.startsWith("if (resultLinks)"),
+      )
+      .map(({ name, place }) => findingAt(place, "least-rights", `${name}: only where resultLinks is on`)),
+  );
 }
 
 /** Paths that the commands write; with any other, who steers could forge partials, results or the lease. */

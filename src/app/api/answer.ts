@@ -20,6 +20,9 @@ export const harmless = (answer: ApiAnswer): ApiAnswer => ({
 const statusOfCode: Readonly<Record<string, number>> = {
   "read-only": 403,
   "uploads-denied": 403,
+  "links-off": 403,
+  "no-links": 403,
+  "link-denied": 403,
   "method-not-allowed": 405,
   "body-too-large": 413,
   "answer-too-large": 413,

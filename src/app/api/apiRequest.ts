@@ -35,6 +35,8 @@ export interface ApiAnswer {
 export interface ApiPorts {
   readonly client: Client;
   readonly log: Log;
+  /** Whether links to results are given out; by default they are not. */
+  readonly resultLinks?: boolean;
   /** Who asks; by default the user of the client. */
   actorOf?(headers: ApiRequest["headers"]): string;
   calculations(): Promise<readonly DescribedCalculation[]>;

@@ -6,9 +6,12 @@ import {
   findSavedFile,
   openResult,
   openSavedFile,
+  resultFileName,
   sha256OfFile,
 } from "../../engine/client/result.ts";
+import { resultLink, resultLinkSchema } from "../../engine/client/resultLink.ts";
 import { invalid } from "../../engine/client/runRequest.ts";
+import { InputError } from "../../engine/model/errors.ts";
 import { baseContentType, mayBeShown } from "../../engine/model/resultType.ts";
 import { type Manifest, manifestSchema } from "../../engine/model/run.ts";
 import { type ApiAnswer, answerBytesMax, fresh, routeParam } from "./apiRequest.ts";
@@ -60,6 +63,25 @@ export const getManifest = defineRoute({
   },
 });
 
+/** Off by default, because whoever has a link needs no key: `LEASEFOLD_RESULT_LINKS`. */
+export const getResultLink = defineRoute({
+  method: "GET",
+  route: "runs/{id}/result/link",
+  summary: "A link that reads the result from storage without a key, for 15 minutes.",
+  query: { generation },
+  answer: resultLinkSchema,
+  problems: {
+    ...noResult,
+    403: ["links-off", "no-links", "link-denied"],
+    404: ["unknown-run", "unknown-generation"],
+  },
+  async handler(request, client, { resultLinks = false }) {
+    const off = "this app gives no links to results: LEASEFOLD_RESULT_LINKS is not set to true";
+    if (!resultLinks) throw new InputError("conflict", "links-off", off);
+    return fresh(await resultLink(client, routeParam(request, "id"), request.query));
+  },
+});
+
 /** Headers of an older result: the newest generation, which has none, and how it ended. */
 const newestHeaders = ({ newest }: FoundResult): Record<string, string> =>
   newest === undefined
@@ -105,13 +127,12 @@ function describeBytes({
   contentType,
   generation,
 }: Pick<Manifest, "run" | "blob" | "contentType" | "generation">): Record<string, string> {
-  const extension = /\.([A-Za-z0-9]+)$/.exec(blob)?.[1] ?? "bin";
   // JSON is UTF-8 by definition; any other type is sent as the calculation named it.
   const isJson = baseContentType(contentType) === "application/json";
   return {
     "content-type": isJson ? "application/json" : contentType,
     // A page or picture with a script, opened from this origin, could reach the function key.
-    "content-disposition": `${mayBeShown(contentType) ? "inline" : "attachment"}; filename="${run}.${extension}"`,
+    "content-disposition": `${mayBeShown(contentType) ? "inline" : "attachment"}; filename="${resultFileName({ run, blob })}"`,
     "leasefold-generation": String(generation),
   };
 }

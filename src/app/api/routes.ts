@@ -24,6 +24,7 @@ export const routes: readonly Route[] = [
   runs.deleteRun,
   runs.retryRun,
   result.getResult,
+  result.getResultLink,
   result.getSavedFile,
   result.getManifest,
   inspect.verifyRun,

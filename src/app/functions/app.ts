@@ -73,6 +73,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
     api: {
       client,
       log,
+      resultLinks: settings.LEASEFOLD_RESULT_LINKS,
       calculations: async () => describeCalculations(calculations),
       submit: (request, actor) => submit({ ...client, actor }, request),
       actorOf: callerOf(process.env),

@@ -42,6 +42,7 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
   LEASEFOLD_WATCH: undefined,
   // One app may serve people who read, and another those who act.
   LEASEFOLD_READ_ONLY: undefined,
+  LEASEFOLD_RESULT_LINKS: undefined,
 };
 const ofHost: Readonly<Record<string, Rule>> = {
   [`${hostPrefix}messageEncoding`]: { means: "one of them cannot read its messages", unsafe: true },

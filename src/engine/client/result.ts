@@ -128,10 +128,17 @@ export async function etagOfResult(client: Client, manifest: Manifest, signal: A
   throw resultGone(manifest, found.kind);
 }
 
-const resultGone = ({ run, blob }: Manifest, kind: "missing" | "conflict"): CorruptDataError =>
+export const resultGone = (
+  { run, blob }: Pick<Manifest, "run" | "blob">,
+  kind: "missing" | "conflict",
+): CorruptDataError =>
   kind === "missing"
     ? new CorruptDataError("result-missing", `the result of ${run} is gone: ${blob}`)
     : new CorruptDataError("result-replaced", `the result of ${run} was replaced while it was read: ${blob}`);
+
+/** The name under which a result is saved. */
+export const resultFileName = ({ run, blob }: Pick<Manifest, "run" | "blob">): string =>
+  `${run}.${/\.([A-Za-z0-9]+)$/.exec(blob)?.[1] ?? "bin"}`;
 
 /** The files that a result lists, in order; undefined for any other result. Throws `CorruptDataError` as `openResult`. */
 export async function listSavedFiles(

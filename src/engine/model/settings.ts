@@ -52,6 +52,7 @@ export const settingsSchema = z.object({
   LEASEFOLD_INSTANCE_MEMORY_MB: whole(1, 1_048_576).default(flexBilling.memoryMb),
   LEASEFOLD_EARLY_TAKEOVER: z.enum(["true", "false", "fast"]).default("true"),
   LEASEFOLD_READ_ONLY: flag.default(false),
+  LEASEFOLD_RESULT_LINKS: flag.default(false),
   LEASEFOLD_WATCH: flag.default(false),
 });
 export type Settings = z.infer<typeof settingsSchema>;

@@ -211,6 +211,15 @@ export interface Storage {
   readonly queues: QueueStore;
   lease(container: string, blob: string): ContentLease;
   readonly meter: CallMeter;
+  /**
+   * A link by which anybody who has it reads one blob over https, from `nowMs` (by storage's time) to `untilMs`, and saves it under that
+   * name. Absent where storage is reached by a key. Throws `denied` where the identity may not sign.
+   */
+  linkTo?(
+    container: string,
+    name: string,
+    asked: { readonly nowMs: number; readonly untilMs: number; readonly fileName: string },
+  ): Promise<string>;
   /** For diagnosis only; absent where no service is behind it. */
   readonly about?: AboutService;
 }

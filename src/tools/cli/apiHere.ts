@@ -22,6 +22,8 @@ export function portsOf(session: Session, client: Client): ApiPorts {
   return {
     client,
     log: () => undefined,
+    // They are signed for the person who asks, and say no more than that person may read.
+    resultLinks: true,
     calculations: async () => describeCalculations(calculations),
     submit: (request) => submit(client, request),
     plan: planWithin(() => ({

@@ -9,6 +9,7 @@ import {
   verify,
 } from "../../../engine/client/questions/verify.ts";
 import { type FoundResult, findResult } from "../../../engine/client/result.ts";
+import { resultLink } from "../../../engine/client/resultLink.ts";
 import { rangesText } from "../../../engine/model/packs.ts";
 import type { Manifest } from "../../../engine/model/run.ts";
 import { apiOf } from "../apiHere.ts";
@@ -27,6 +28,7 @@ interface Options {
   readonly generation?: number;
   readonly soFar?: boolean;
   readonly manifest?: boolean;
+  readonly link?: boolean;
   readonly wait?: number;
 }
 
@@ -42,10 +44,12 @@ export function addResult(program: Command, session: Session): void {
     )
     .option("--generation <n>", "the result of this generation instead of the newest", wholeOption)
     .option("--manifest", "print what the result was made of, as JSON: hash, gaps, code, terms")
+    .option("--link", "print a link that reads it without a key for 15 minutes; it is a secret")
     .option("--so-far", "for a run without a result: have a worker fold what is done so far")
     .option("--wait <s>", "with --so-far: seconds to wait for a worker (default: 60)", wholeOption)
     .action(async (run: string, options: Options) => {
       checkOptions(options);
+      if (options.link === true) return await tellLink(session, run, options);
       await checkWritable(session.cli, options.output);
       const manifest =
         options.soFar === true
@@ -73,7 +77,18 @@ async function noteOlder(
   if (text !== undefined) await session.note(`${run}: ${text}`);
 }
 
-function checkOptions({ soFar = false, generation, wait, manifest = false }: Options): void {
+/** The link alone on standard output, for a pipe. */
+async function tellLink(session: Session, run: string, { generation }: Options): Promise<void> {
+  const link = await resultLink(await session.client(), run, { generation });
+  if (session.json()) return await session.printJson(link);
+  await session.print(link.url);
+  await session.note(`${run}: whoever has this link reads ${bytes(link.bytes)} until ${link.expires}`);
+}
+
+function checkOptions({ soFar = false, generation, wait, manifest = false, link = false, output }: Options) {
+  if (link && soFar) throw badOption("link", "an answer so far has none");
+  if (link && (manifest || output !== undefined))
+    throw badOption("link", "it prints a link and nothing else: leave out --manifest and -o");
   if (soFar && manifest) throw badOption("manifest", "an answer so far has none");
   if (soFar && generation !== undefined)
     throw badOption("generation", "an answer so far is always of the newest generation");
