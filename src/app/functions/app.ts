@@ -17,6 +17,7 @@ import type { WorkerPorts } from "../../engine/worker/ports.ts";
 import { processState } from "../../engine/worker/processState.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
 import { threadPool } from "../threadPool.ts";
+import { tellersOf } from "../webhooks.ts";
 import { callerOf } from "./callerOf.ts";
 import { log, logElection } from "./logTo.ts";
 import { settingsLog, sharedSettings } from "./sharedSettings.ts";
@@ -68,6 +69,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
     threads: threadCount,
     access: allowedFiles(blobFiles(forWorker.blobs), sources),
   });
+  const tellers = tellersOf(settings, forWorker.queues);
   const client = { storage: connectStorage(connection), names, clock, random, calculations };
   return {
     api: {
@@ -93,6 +95,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
         clock,
         random,
         log,
+        tells: tellers !== undefined,
         onElection: logElection,
         onPoll: settingsLog(log, about),
       },
@@ -116,6 +119,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
       userCode,
       packLimitMs,
       tree: limits,
+      tellers,
       only: only && new Set(only),
       versionOf: calculations.versionOf,
       checkParams: (name, params) => void calculations.parseParams(calculations.get(name), params),

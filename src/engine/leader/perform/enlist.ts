@@ -8,8 +8,10 @@ import { packsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
 import { specBlob } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import { tellMessage } from "../decide/messages.ts";
 import { manifestOrNone } from "../poll/poll.ts";
 import type { Submitted, Term } from "../term.ts";
+import { sendAll } from "./send.ts";
 
 export interface Ended {
   readonly state: State;
@@ -36,6 +38,8 @@ export async function enlist(term: Term, { state, submitted, manifest: found }: 
   // Event Grid shows and filters by the content type, but not by metadata.
   const contentType = `application/json; outcome=${closed.phase}`;
   const write = { metadata: encodeClosedRun(closed), contentType, signal };
+  // First, so that whose blob is there was told: whoever finds none tells again.
+  if (term.tells === true) await sendAll(term, [{ message: tellMessage(ended), urgent: true }]);
   leader.assertLeading();
   const reply = await storage.blobs.create(names.runs, name, body, write);
   if (reply.kind === "created") return;

@@ -1,10 +1,10 @@
 import { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { encodeMessage, type WorkMessage } from "../../model/message.ts";
+import { encodeMessage, type TellMessage, type WorkMessage } from "../../model/message.ts";
 import type { Term } from "../term.ts";
 
 interface Send {
-  readonly message: WorkMessage;
+  readonly message: WorkMessage | TellMessage;
   readonly urgent: boolean;
 }
 

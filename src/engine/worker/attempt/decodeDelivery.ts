@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { CorruptDataError, LeasefoldError, messageOf, OtherVersionError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
-import { decodeMessage, type WorkMessage } from "../../model/message.ts";
+import { decodeMessage, decodeTell, type TellMessage, type WorkMessage } from "../../model/message.ts";
 import { droppedBlob } from "../../model/names.ts";
 import type { Delivery, WorkerPorts } from "../ports.ts";
 
@@ -10,16 +10,26 @@ import type { Delivery, WorkerPorts } from "../ports.ts";
 export async function decodeDelivery(
   ports: WorkerPorts,
   delivery: Delivery,
-): Promise<WorkMessage | undefined> {
+): Promise<WorkMessage | TellMessage | undefined> {
   try {
     checkSendable(delivery.text);
-    return decodeMessage(delivery.text);
+    return decodeTell(delivery.text) ?? decodeMessage(delivery.text);
   } catch (error) {
-    const held = error instanceof OtherVersionError ? heldCopyOf(delivery.text) : undefined;
-    if (held === undefined) await recordDropped(ports, delivery, error);
-    else await enqueueAgain(ports, { queue: delivery.queue, text: held });
+    if (error instanceof OtherVersionError) await enqueueForOthers(ports, delivery, error);
+    else await recordDropped(ports, delivery, error);
     return undefined;
   }
+}
+
+/** Sends the message again for an instance that can act on it; recorded as dropped once none came for a day. */
+export async function enqueueForOthers(
+  ports: WorkerPorts,
+  delivery: Pick<Delivery, "queue" | "text">,
+  why: unknown,
+): Promise<void> {
+  const held = heldCopyOf(delivery.text);
+  if (held === undefined) await recordDropped(ports, delivery, why);
+  else await enqueueAgain(ports, { queue: delivery.queue, text: held });
 }
 
 /**

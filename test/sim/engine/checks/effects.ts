@@ -85,10 +85,10 @@ export function watchStorage(
   return { ...storage, blobs: watchedBlobs, queues: watchedQueues };
 }
 
-/** What a message asks for, of whatever wire version, pack by pack; undefined for a wake. */
+/** What a message asks for, of whatever wire version, pack by pack; undefined for a wake, and for the word of an end. */
 export function worksIn(text: string): readonly (WorkMessage | undefined)[] {
-  const message = JSON.parse(text) as WorkMessage | { readonly kind: "wake" };
-  if (message.kind === "wake") return [undefined];
+  const message = JSON.parse(text) as WorkMessage | { readonly kind: "wake" } | { readonly kind: "tell" };
+  if (message.kind === "wake" || message.kind === "tell") return [undefined];
   if (message.kind !== "compute") return [message];
   const { until, ...one } = message;
   const length = one.to - one.from;

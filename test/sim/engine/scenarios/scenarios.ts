@@ -22,6 +22,7 @@ import { schedules } from "./schedules.ts";
 import { sharedMessages } from "./sharedMessages.ts";
 import { sharedTimer } from "./sharedTimer.ts";
 import { stops } from "./stops.ts";
+import { tells } from "./tells.ts";
 import { versions } from "./versions.ts";
 import { zombies } from "./zombies.ts";
 
@@ -54,4 +55,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...schedules,
   ...backOff,
   ...byHand,
+  ...tells,
 };
