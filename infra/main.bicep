@@ -205,6 +205,7 @@ module data 'modules/dataStorage.bicep' = {
     tags: allTags
     sku: sku
     namespace: namespace
+    endedQueue: settings.?LEASEFOLD_ENDED_QUEUE ?? ''
     keepDays: keepDays
     privateNetwork: privateNetwork
     workspaceId: monitoring && logStorage ? logs!.outputs.workspaceId : ''
@@ -275,6 +276,7 @@ module appRoles 'modules/appRoles.bicep' = [
       principalId: apps[i].outputs.principalId
       accountName: data.outputs.name
       namespace: namespace
+      endedQueue: settings.?LEASEFOLD_ENDED_QUEUE ?? ''
       hostStorageName: apps[i].outputs.hostStorageName
       componentName: monitoring ? logs!.outputs.componentName : ''
       resultLinks: resultLinks
@@ -309,6 +311,7 @@ module workerRoles 'modules/appRoles.bicep' = if (!empty(workerImage)) {
     principalId: workers!.outputs.principalId
     accountName: data.outputs.name
     namespace: namespace
+    endedQueue: settings.?LEASEFOLD_ENDED_QUEUE ?? ''
     hostStorageName: ''
     componentName: ''
     // They answer no requests.

@@ -19,6 +19,10 @@ param accountName string
 @maxLength(40)
 param namespace string
 
+@description('Queue that gets words of ended runs; empty for none.')
+@maxLength(63)
+param endedQueue string
+
 @description('The account of the app\'s host; empty for workers in containers, which have none.')
 @maxLength(24)
 param hostStorageName string
@@ -63,6 +67,11 @@ resource poisonQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@20
     name: '${namespace}-${suffix}-poison'
   }
 ]
+
+resource ended 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' existing = if (!empty(endedQueue)) {
+  parent: queueService
+  name: empty(endedQueue) ? 'none' : endedQueue
+}
 
 resource component 'Microsoft.Insights/components@2020-02-02' existing = if (!empty(componentName)) {
   name: empty(componentName) ? 'none' : componentName
@@ -148,6 +157,20 @@ resource linkRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (res
     roleDefinitionId: subscriptionResourceId(
       'Microsoft.Authorization/roleDefinitions',
       roles['Storage Blob Delegator']
+    )
+  }
+}
+
+resource endedRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(endedQueue)) {
+  name: guid(ended.id, principalId, roles['Storage Queue Data Message Sender'])
+  scope: ended
+  properties: {
+    description: 'Leasefold tells of ended runs.'
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roles['Storage Queue Data Message Sender']
     )
   }
 }

@@ -22,6 +22,10 @@ param sku string
 @maxLength(40)
 param namespace string
 
+@description('Queue that gets words of ended runs; empty for none.')
+@maxLength(63)
+param endedQueue string
+
 @description('After so many days Leasefold deletes a finished run; 0 keeps runs for ever and leaves the backstop out.')
 @minValue(0)
 @maxValue(36500)
@@ -120,6 +124,11 @@ resource poisonQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@20
     name: '${namespace}-${suffix}-poison'
   }
 ]
+
+resource ended 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = if (!empty(endedQueue)) {
+  parent: queueService
+  name: empty(endedQueue) ? 'none' : endedQueue
+}
 
 // Only runs and results: a rule on coordination or active would delete a lease or a run that is not closed.
 resource lifecycle 'Microsoft.Storage/storageAccounts/managementPolicies@2025-01-01' = if (keepDays > 0) {

@@ -29,6 +29,7 @@ const switches: readonly (readonly (readonly [name: string, parameters: Fields])
   [["logStorage on", { logStorage: true }]],
   [["alertEmail", { alertEmail: "a@example.org" }]],
   [["lock on", { lock: true }]],
+  [["LEASEFOLD_ENDED_QUEUE", { settings: { LEASEFOLD_ENDED_QUEUE: "ended" } }]],
   [["endedEventsQueue", { endedEventsQueue: "ended" }]],
   [["endedEventsWebhook", { endedEventsWebhook: "https://example.org/hook" }]],
   [["workerImage", { workerImage: "leasefold:1" }]],
