@@ -3,8 +3,9 @@ import { encodeFoldFacts } from "../model/output.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { childrenOf, coverOfNode, nodeCounts, prefixAt } from "../model/tree.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
-import { wantedNodes, wantedPacks, writeOutput } from "./folding/outputs.ts";
+import { wantedNodes, wantedPacks } from "./folding/outputs.ts";
 import { reusedNodes } from "./folding/reusedNodes.ts";
+import { writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 
@@ -59,5 +60,5 @@ export async function combineNode(
     stops,
     metadata: encodeFoldFacts({ ...facts, ...(level === 1 ? { members, gapped } : {}) }),
   };
-  return writeOutput(ports, runBlobs(run, uid, origin).node(gen, level, index), output, wanted);
+  return writeOutput(ports, runBlobs(run, uid, origin).node(gen, level, index), output, attempt);
 }

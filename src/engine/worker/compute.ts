@@ -16,7 +16,7 @@ import { type Plan, type Spec, toleratedChunks } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { coverOfPack } from "../model/tree.ts";
 import { asksAreOver } from "./attempt/retryAfter.ts";
-import { type Output, writeOutput } from "./folding/outputs.ts";
+import { type Output, writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 import type { ComputeOutput, ComputeTask, TaskOptions } from "./threads/userCode.ts";
@@ -58,7 +58,7 @@ export async function computePack(
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   if (failed.length > 0) return writeGapped(ports, attempt, output, failed);
-  return writeOutput(ports, runBlobs(run, uid, origin).part(shard, pack), output, wanted);
+  return writeOutput(ports, runBlobs(run, uid, origin).part(shard, pack), output, attempt);
 }
 
 /** How many chunks a pack may lack. */
@@ -72,17 +72,17 @@ const gapsMax = ({ chunks }: Plan, { tolerate }: Spec, size: number): number =>
  */
 async function writeGapped(
   ports: WorkerPorts,
-  { message, wanted }: Attempt<MessageOf<"compute">>,
+  attempt: Attempt<MessageOf<"compute">>,
   output: Output & { readonly code: string },
   failed: readonly FailedChunk[],
 ): Promise<never> {
-  const { run, uid, origin, gen, pack, from, to } = message;
+  const { run, uid, origin, gen, pack, from, to } = attempt.message;
   const bits = fullBitmap(to - from);
   for (const { chunk } of failed) clearBit(bits, chunk - from);
   const name = runBlobs(run, uid, origin).node(gen, 0, pack);
   const facts = { members: encodeBitmap(bits), folded: countBits(bits), attempts: output.attempt };
   const metadata = encodeFoldFacts({ ...facts, code: [output.code] });
-  const written = await writeOutput(ports, name, { ...output, metadata }, wanted);
+  const written = await writeOutput(ports, name, { ...output, metadata }, attempt);
   const there = written === "existed" ? await ports.storage.blobs.head(ports.names.runs, name) : undefined;
   const members =
     there?.kind === "found" ? decodeFoldFacts(there.properties.metadata, name).members : facts.members;

@@ -25,6 +25,10 @@ export const readingBuild = (storage: Storage): Storage => asBuild(builds.readin
 export const newerVersion = (storage: Storage): Storage => asBuild(builds.next, storage);
 export const laterBuild = (storage: Storage): Storage => asBuild(builds.later, storage);
 
+/** A document as each build that reads it gets it: messages name that one by its hash. */
+export const asRead = (body: Uint8Array | string): string =>
+  inText(Buffer.from(body).toString(), translations(builds.next).fromStorage);
+
 function asBuild(build: Build, storage: Storage): Storage {
   const { blobs, queues } = storage;
   const { toStorage, fromStorage } = translations(build);

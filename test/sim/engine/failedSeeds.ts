@@ -9,4 +9,5 @@ export const failedSeeds: ReadonlyArray<readonly [number, string]> = [
   ],
   [-621, "A final state without a reply was followed by an earlier one at the end of the term."],
   [231, "A pause that nobody answered any more gave its number and turn to the retry after it."],
+  [5_000_451, "A late message of a plan that was rolled back replaced partials of the plan after it."],
 ];

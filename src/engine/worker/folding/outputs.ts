@@ -1,15 +1,11 @@
-import { CalculationError } from "../../model/errors.ts";
 import { accepts } from "../../model/identity.ts";
-import { limits } from "../../model/limits.ts";
 import type { MessageOf } from "../../model/message.ts";
 import {
   belongsTo,
   decodeFoldFacts,
   type FoldFacts,
   type OutputFacts,
-  outputContentType,
   parseOutputFacts,
-  planTag,
   type WantedOutput,
 } from "../../model/output.ts";
 import { chunksOfPack, indexesOf, packsIn, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
@@ -17,11 +13,11 @@ import { reusedShards } from "../../model/reuse.ts";
 import type { Plan } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import { coverOfNode, coverOfPack, decodeGens } from "../../model/tree.ts";
-import { pagesOf, persist } from "../../storage/callSteps.ts";
+import { pagesOf } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { MalformedWorkError, StorageLostError, type WorkerPorts } from "../ports.ts";
 
-/** The outputs of a run, partials and nodes: what a message says to fold, what is there, and how one is written. */
+/** The outputs of a run, partials and nodes: what a message says to fold, and what is there. */
 
 /** The run whose outputs are asked for, and what they must be of; those of another plan or other code count as missing. */
 export interface OutputsOf {
@@ -191,54 +187,4 @@ function commonStart(a: string, b: string): string {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length += 1;
   return a.slice(0, length);
-}
-
-export interface Output extends Omit<OutputFacts, "calls" | "use" | "plan"> {
-  readonly bytes: Uint8Array;
-  readonly metadata?: Readonly<Record<string, string>>;
-}
-
-/**
- * Writes one partial or node, create-only. A small one also rides in the metadata, which a list returns. One of another
- * plan or of other code that is there counts as missing for every fold, and is replaced. Each span of it keeps the limit of a partial; they
- * must fit into one fold together.
- */
-export async function writeOutput(
-  ports: WorkerPorts,
-  name: string,
-  { bytes, metadata, ...facts }: Output,
-  wanted: WantedOutput,
-): Promise<"created" | "existed" | "replaced"> {
-  const { foldBytesMax } = limits;
-  if (bytes.length > foldBytesMax) {
-    const why = `its spans have ${bytes.length} bytes together; the limit is ${foldBytesMax} (foldBytesMax)`;
-    const fix = "a pack size that is a power of two has one span";
-    throw new CalculationError("partial-too-large", `${why}; ${fix}`);
-  }
-  // The members of a gapped pack may fill the metadata.
-  const inline = bytes.length + (metadata?.["members"] ?? "").length <= limits.inlineBytesMax;
-  const data: Record<string, string> =
-    inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};
-  const write = {
-    contentType: outputContentType("application/octet-stream", {
-      ...facts,
-      calls: ports.takeCalls(),
-      use: ports.instance.take(),
-      plan: wanted.plan && planTag(wanted.plan),
-    }),
-    metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },
-  };
-  const { blobs } = ports.storage;
-  const { runs } = ports.names;
-  return persist(ports, async () => {
-    const created = await blobs.create(runs, name, bytes, write);
-    if (created.kind === "created") return created.kind;
-    const there = await blobs.head(runs, name);
-    // It was there a moment ago: the run is being deleted, and its marker tells the attempt so.
-    if (there.kind === "missing") return "existed";
-    const { contentType, etag } = there.properties;
-    if (belongsTo(wanted, parseOutputFacts(contentType))) return "existed";
-    const replaced = await blobs.replace(runs, name, bytes, { ...write, ifMatch: etag });
-    return replaced.kind === "replaced" ? "replaced" : "existed";
-  });
 }

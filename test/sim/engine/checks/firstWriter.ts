@@ -1,5 +1,6 @@
 import { parseOutputFacts, planTag } from "../../../../src/engine/model/output.ts";
 import { documentHash } from "../../../../src/engine/model/storedSpec.ts";
+import { asRead } from "../builds.ts";
 import type { Check, Scene } from "./judge.ts";
 import { codeOf, numberAtEnd, parsed, placeOf, type RunRecord, underPlan } from "./ledger.ts";
 
@@ -15,7 +16,7 @@ export function firstWriterWins({ ledger, report }: Scene): Check {
     if (effect.kind === "sent" || effect.kind === "removed") return;
     const place = placeOf(effect.container, effect.name);
     if (place.kind === "run" && underPlan(place.rest).rest === "plan.json")
-      plans.set(place.uid, planTag(documentHash(effect.body)));
+      plans.set(place.uid, planTag(documentHash(asRead(effect.body))));
     const before = planOf.get(effect.name);
     const after = effect.metadata["plan"] ?? parseOutputFacts(effect.contentType).plan;
     planOf.set(effect.name, after);

@@ -61,9 +61,20 @@ export const changedCodeRules: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: [foreign],
     edits: edit(
-      "worker/folding/outputs.ts",
+      "worker/folding/writeOutput.ts",
       "if (belongsTo(wanted, parseOutputFacts(contentType)))",
       'if (contentType !== "")',
+    ),
+  },
+  {
+    without: "a look whether the plan of a late message is still the run's",
+    rule: 5,
+    killedBy: "the first writer wins",
+    cases: [5_000_451],
+    edits: edit(
+      "worker/folding/writeOutput.ts",
+      "message.plan !== undefined &&",
+      "message.plan === undefined &&",
     ),
   },
   {
