@@ -1,5 +1,8 @@
+import { registerHooks } from "node:module";
 import { Socket } from "node:net";
+import { resolve } from "node:path";
 import { argv, env, exit } from "node:process";
+import { pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import * as z from "zod";
 import { connectStorage } from "../../azure/connectStorage.ts";
@@ -8,7 +11,6 @@ import { ConfigError, messageOf } from "../../engine/model/errors.ts";
 import { shrinkHeap, systemClock, systemRandom } from "../../engine/storage/system.ts";
 import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
 import { type InstanceMessage, type InstanceRequest, requestSchema } from "./instanceMessages.ts";
-import { reportLoads } from "./reportLoads.ts";
 
 /**
  * Entry of the child process that is one instance. Its supervisor (`instances.ts`) gives it an IPC channel and the
@@ -38,6 +40,22 @@ function report(message: InstanceMessage): void {
   lastSent = new Promise((resolve) => {
     if (process.send && process.connected) process.send(message, undefined, undefined, () => resolve());
     else resolve();
+  });
+}
+
+/**
+ * Reports a file of a calculation right before Node loads it in this thread: its own code may block the instance for ever,
+ * and then only the supervisor can tell which file it was. `named` is the setting, paths separated by commas.
+ */
+function reportLoads(named: string, appDir: string): void {
+  const files = named.split(",").filter((file) => file.trim() !== "");
+  const byUrl = new Map(files.map((file) => [pathToFileURL(resolve(appDir, file.trim())).href, file.trim()]));
+  registerHooks({
+    load(url, context, next) {
+      const file = byUrl.get(url);
+      if (file !== undefined) report({ kind: "loading", file });
+      return next(url, context);
+    },
   });
 }
 
@@ -83,7 +101,7 @@ async function start(): Promise<void> {
   // The app reads them there. The system goes on to show what the process was started with.
   Object.assign(env, settings);
 
-  reportLoads(env["LEASEFOLD_CALCULATIONS"] ?? "", appDir, report);
+  reportLoads(env["LEASEFOLD_CALCULATIONS"] ?? "", appDir);
 
   host = await startEmbeddedHost({
     appDir,

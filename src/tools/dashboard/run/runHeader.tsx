@@ -1,13 +1,14 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../../engine/client/runView.ts";
-import type { UsedPoll } from "../data/hooks.ts";
+import { client, type UsedPoll, useDoing } from "../data/hooks.ts";
+import { announce } from "../parts/announce.tsx";
 import { CopyButton } from "../parts/copyButton.tsx";
 import { stateOf } from "../parts/runState.ts";
 import { Stale } from "../parts/stale.tsx";
 import { StateMark } from "../parts/stateMark.tsx";
 import { hashOf, type Route } from "../route.ts";
 import { figuresOf, isStale } from "./liveFigures.ts";
-import { ReportButton } from "./reportButton.tsx";
+import { saveFile } from "./result/saveFile.ts";
 import { shownResult } from "./result/shownResult.ts";
 import { Figures, ProgressBar, Words } from "./runFigures.tsx";
 import { Controls } from "./steer/controls.tsx";
@@ -97,5 +98,27 @@ function Generations({ view, route }: { readonly view: RunView; readonly route: 
         </option>
       ))}
     </select>
+  );
+}
+
+/** Downloads the run as one file that needs no script to be read. */
+function ReportButton({ run }: { readonly run: string }): JSX.Element {
+  const reading = useDoing<void>();
+  const busy = reading.now.kind === "busy";
+  const download = async (): Promise<void> => {
+    await reading.start(async (signal) => {
+      try {
+        const fileName = `${run}.html`;
+        saveFile({ bytes: await client.run(run).report(), contentType: "text/html", fileName });
+        announce(`${fileName} downloaded`);
+      } catch (error) {
+        if (!signal.aborted) announce(`no report: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    });
+  };
+  return (
+    <button type="button" class="quiet" aria-disabled={busy} onClick={() => !busy && void download()}>
+      {busy ? "Writing the report …" : "Report"}
+    </button>
   );
 }

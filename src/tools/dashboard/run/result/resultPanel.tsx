@@ -7,10 +7,12 @@ import { bytes as bytesText, count, percent } from "../../../../engine/model/fig
 import type { SavedFile } from "../../../../engine/model/fileList.ts";
 import { fileListType } from "../../../../engine/model/json.ts";
 import type { Manifest } from "../../../../engine/model/run.ts";
-import { client, useDoing } from "../../data/hooks.ts";
+import { client, useDoing, usePoll } from "../../data/hooks.ts";
 import { CopyButton } from "../../parts/copyButton.tsx";
 import { Head, Notice, Panel, Scroll } from "../../parts/parts.tsx";
+import { Stale } from "../../parts/stale.tsx";
 import { MarkIcon } from "../../parts/stateMark.tsx";
+import { pathOf } from "../steer/steering.ts";
 import { PreviewView } from "./previewView.tsx";
 import { ResultFacts } from "./resultFacts.tsx";
 import { saveFile } from "./saveFile.ts";
@@ -184,5 +186,21 @@ function ManifestView(of: { readonly run: string; readonly generation: number })
         </>
       ) : null}
     </details>
+  );
+}
+
+/** The result of the generation that the address names, which a later one does not replace. */
+export function EarlierResult(of: { readonly run: string; readonly generation: number }): JSX.Element {
+  const { run, generation } = of;
+  const polled = usePoll<Manifest>(`${pathOf(run)}/manifest?generation=${generation}`, () => undefined);
+  const { value } = polled;
+  return (
+    <>
+      <Notice tone="run">{`This is the result of generation ${generation}; all else on the page is of the newest.`}</Notice>
+      <Stale polled={polled} />
+      {value === undefined ? null : (
+        <ResultPanel key={`${value.uid} ${generation}`} run={run} result={value} />
+      )}
+    </>
   );
 }
