@@ -1,5 +1,5 @@
 /** One picture of a film: its markup, and how long it is shown. */
-export interface Picture {
+interface Picture {
   readonly markup: string;
   readonly ms: number;
 }
