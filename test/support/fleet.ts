@@ -47,7 +47,7 @@ interface View {
 
 /** Polls a run. */
 export async function until(fleet: Fleet, run: string, done: (view: View) => boolean): Promise<View> {
-  const endMs = performance.now() + 120_000;
+  const endMs = performance.now() + 240_000;
   for (;;) {
     const view = (await (await ask(fleet, `runs/${run}`)).json()) as View;
     if (done(view)) return view;
