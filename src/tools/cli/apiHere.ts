@@ -54,21 +54,22 @@ export function apiHere(ports: ApiPorts): Leasefold {
   };
   const functions = apiFunctions({ readOnly: () => false, ports: () => ports, fail }, facts);
   return clientOf(
-    checked(async (path, { method = "GET", body, headers = {} } = {}) => {
+    checked(async (path, { method = "GET", body, bytes, headers = {} } = {}) => {
       const url = new URL(path, here);
       const [segment = "", ...rest] = url.pathname.slice("/api/".length).split("/").map(decodeURIComponent);
       const target = functions.find(({ route }) => route === `${segment}/{*rest}`);
-      const text = body === undefined ? "" : JSON.stringify(body);
+      const type = bytes === undefined ? "application/json" : "application/octet-stream";
+      const content = new Response(bytes ?? (body === undefined ? "" : JSON.stringify(body)));
       const answer = await target?.handle(
         {
           ...{ method, url: url.href, query: url.searchParams, params: { rest: rest.join("/") } },
-          headers: new Headers({ "content-type": "application/json", ...headers }),
-          arrayBuffer: async () => new TextEncoder().encode(text).buffer,
+          headers: new Headers({ "content-type": type, ...headers }),
+          arrayBuffer: () => content.arrayBuffer(),
         },
         silent,
       );
-      const { status = 404, jsonBody, body: bytes } = answer ?? {};
-      const sent = jsonBody === undefined ? bytes : JSON.stringify(jsonBody);
+      const { status = 404, jsonBody, body: given } = answer ?? {};
+      const sent = jsonBody === undefined ? given : JSON.stringify(jsonBody);
       return new Response(typeof sent === "object" ? new Uint8Array(sent) : sent, {
         ...{ status, headers: answer?.headers ?? {} },
       });
