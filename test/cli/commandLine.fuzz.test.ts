@@ -11,7 +11,7 @@ const runs = fuzzRuns(300, 5_000);
 /** `new` and `check` would write and run real files. */
 const commands = [
   ...commandNames.filter((name) => name !== "new" && name !== "check"),
-  ...["calculations", "leader break", "queues peek", "dance"],
+  ...["calculations", "leader break", "queues peek", "queues clear", "dance"],
 ];
 const word = fc.oneof(
   fc.constantFrom(

@@ -242,6 +242,30 @@ test-wake-poison     missing
     });
   });
 
+  it("clear a poison queue after a look, and no other queue", async () => {
+    const asked: string[] = [];
+    const confirm = async (question: string) => asked.push(question) > 1;
+    const { run, storage } = await cliWorld({ confirm });
+    const poison = `${names.packs}-poison`;
+    for (let at = 0; at < 40; at += 1) await storage.queues.send(poison, `no message ${at}`);
+    expect(await run("queues clear packs")).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("there are test-packs-poison, test-urgent-poison, test-wake-poison"),
+    });
+    expect(await run("queues clear packs-poison")).toMatchObject({
+      exitCode: 2,
+      err: expect.stringMatching(
+        /^test-packs-poison: the first of its messages, since .*Z\n {2}32 × unreadable\n.*nothing was done/,
+      ),
+    });
+    expect(await storage.queues.stats(poison)).toMatchObject({ approximateCount: 40 });
+    expect((await run("queues clear packs-poison")).out).toBe("40 messages of test-packs-poison deleted\n");
+    expect((await run("queues clear packs-poison --yes --json")).out).toBe(
+      '{"queue":"test-packs-poison","cleared":0}\n',
+    );
+    expect(asked).toHaveLength(2);
+  });
+
   it("describe the calculations", async () => {
     const { run } = await cliWorld();
     expect((await run("calculations")).out).toBe(`NAME  WHAT IT COMPUTES, AND ITS PARAMETERS

@@ -48,7 +48,7 @@ describe("the program", () => {
     expect((await run("--version")).out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it.each([...commandNames, "calculations", "leader break", "queues peek"])(
+  it.each([...commandNames, "calculations", "leader break", "queues peek", "queues clear"])(
     "the help of %s shows the options that hold everywhere",
     async (name) => {
       const { run } = await cliWorld();

@@ -98,6 +98,10 @@ const lines: readonly Line[] = [
   { line: "verify r1", least: "steer", before: verified },
   { line: "result r1 --so-far", least: "steer", before: answered },
   { line: "leader break --yes", least: "app", before: led },
+  {
+    ...{ line: "queues clear packs-poison --yes", least: "app" },
+    before: ({ storage }) => storage.queues.send(`${names.packs}-poison`, "x"),
+  },
 ];
 
 let folder = "";

@@ -3,7 +3,7 @@ import { unlessUnreadable } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { decodeMessage, decodeTell, isWake } from "../model/message.ts";
-import { queuesOf } from "../model/names.ts";
+import { type Names, poisonOf, queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { checkWhole } from "./runRequest.ts";
@@ -65,15 +65,51 @@ async function viewQueue({ storage }: Client, queue: string): Promise<QueueView>
  */
 export async function peekQueue({ storage, names }: Client, name: string, max = 1): Promise<PeekedQueue> {
   checkWhole("n", max, limits.peekMax, "bad-count");
-  const all = queuesOf(names);
+  const queue = queueOf(names, name, queuesOf(names));
+  const messages = await storage.queues.peek(queue, max);
+  return { queue, messages: await Promise.all(messages.map(viewMessage)) };
+}
+
+/** One of these by its real name or the part after the namespace. */
+function queueOf(names: Names, name: string, all: readonly string[]): string {
   const prefix = names.packs.slice(0, -"packs".length);
   const queue = all.find((one) => one === name || one === `${prefix}${name}`);
-  if (queue !== undefined) {
-    const messages = await storage.queues.peek(queue, max);
-    return { queue, messages: await Promise.all(messages.map(viewMessage)) };
-  }
+  if (queue !== undefined) return queue;
   const rule = `no ${JSON.stringify(name)}; there are ${all.join(", ")}`;
   throw new InputError("unknown", "unknown-queue", `queue: ${rule}`, { field: "queue" });
+}
+
+/** Whole seconds for which a message that is about to be deleted is hidden from others. */
+const clearHiddenS = 60;
+
+/** A poison queue, by either name. Throws `InputError` for any other: work that waits there would be lost. */
+export const poisonQueueOf = ({ names }: Pick<Client, "names">, name: string): string =>
+  queueOf(
+    names,
+    name,
+    queuesOf(names).filter((queue) => queue.endsWith(poisonOf(""))),
+  );
+
+/**
+ * Deletes the visible messages of a poison queue that were there when it began, and says how many. One that comes meanwhile
+ * stays, and one that a worker is recording too.
+ */
+export async function clearPoison({ storage }: Client, queue: string): Promise<number> {
+  const { queues } = storage;
+  const stats = await queues.stats(queue);
+  const most = stats.kind === "found" ? stats.approximateCount : 0;
+  let cleared = 0;
+  for (let taken = 0; taken < most; ) {
+    const max = Math.min(limits.peekMax, most - taken);
+    const messages = await queues.receive(queue, { max, visibilityS: clearHiddenS });
+    if (messages.length === 0) break;
+    taken += messages.length;
+    const removed = await Promise.all(
+      messages.map(({ id, popReceipt }) => queues.remove(queue, id, popReceipt)),
+    );
+    cleared += removed.filter((reply) => reply === "removed").length;
+  }
+  return cleared;
 }
 
 async function viewMessage({

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Calculations } from "../../engine/calculation/contract.ts";
 import type { FileAccess } from "../../engine/calculation/files.ts";
 import type { Client } from "../../engine/client/client.ts";
+import { InputError } from "../../engine/model/errors.ts";
 import type { Clock } from "../../engine/storage/ports.ts";
 import type { UserCode } from "../../engine/worker/threads/userCode.ts";
 import type { LocalFile } from "../local/localFile.ts";
@@ -102,5 +103,15 @@ export class Session {
   /** A line on standard error. */
   note(line: string): Promise<void> {
     return this.cli.err.write(`${line}\n`);
+  }
+  /** Shows a look and asks; throws `InputError` where nobody says yes. `what`: the command. */
+  async confirm(what: string, look: string, question: string): Promise<void> {
+    if (this.cli.confirm === undefined) {
+      const why = `${what} cannot ask for confirmation without a terminal: give --yes`;
+      throw new InputError("invalid", "not-confirmed", why, { field: "yes" });
+    }
+    await this.note(look);
+    if (!(await this.cli.confirm(question)))
+      throw new InputError("conflict", "not-confirmed", "nothing was done");
   }
 }

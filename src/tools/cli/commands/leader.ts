@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { depose, type LeaderView, leader } from "../../../engine/client/leader.ts";
-import { InputError } from "../../../engine/model/errors.ts";
 import { leaderBlob } from "../../../engine/model/names.ts";
 import type { Session } from "../cli.ts";
 import { liveLine } from "../render/progress.ts";
@@ -60,16 +59,8 @@ async function breakLease(session: Session, name: string, yes: boolean): Promise
   const client = await session.client();
   const { cli } = session;
   const seen = await leader(client, cli.signal, name);
-  if (!yes) {
-    if (cli.confirm === undefined) {
-      const why = "leader break cannot ask for confirmation without a terminal: give --yes";
-      throw new InputError("invalid", "not-confirmed", why, { field: "yes" });
-    }
-    await session.note(leaderLine(seen, cli.clock.wallMs()));
-    if (!(await cli.confirm("Depose this leader?"))) {
-      throw new InputError("conflict", "not-confirmed", "nothing was done");
-    }
-  }
+  if (!yes)
+    await session.confirm("leader break", leaderLine(seen, cli.clock.wallMs()), "Depose this leader?");
   const deposed = await depose(client, name, "term" in seen ? seen.term : undefined);
   if (session.json()) return await session.printJson(deposed);
   const who = deposed.holder === undefined ? "whoever held the lease" : oneLine(deposed.holder);
