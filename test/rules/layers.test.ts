@@ -17,7 +17,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   "app/api": ["engine/model", "engine/calculation", "engine/client"],
   "app/functions": ["engine", "election", "azure", "calculations", "app"],
   // Entry points and what they compose.
-  app: ["engine/model", "engine/worker", "calculations", "app/functions"],
+  app: ["engine/model", "engine/storage", "engine/worker", "calculations", "app/functions"],
   "tools/local": ["engine/model", "engine/storage", "azure"],
   // It runs the engine itself for `check`: what one process of the app composes, on the storage twin.
   "tools/cli": ["engine", "election", "azure", "calculations", "app", "app/api", "apiClient", "tools/local"],
