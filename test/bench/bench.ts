@@ -9,6 +9,7 @@ import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
 import { scaleBench } from "./scale.ts";
+import { soakBench } from "./soak.ts";
 import { sqlBench } from "./sql.ts";
 import { takeoverBench } from "./takeover.ts";
 import { takeoverFastBench } from "./takeoverFast.ts";
@@ -62,6 +63,7 @@ const benches: readonly Bench[] = [
   sqlBench,
   downloadBench,
   chaosBench,
+  soakBench,
 ];
 
 const help = `npm run bench [-- NAME…] [--json] [--full | --quick]

@@ -9,7 +9,7 @@ test("a minute of kills, stops, blocked loops, storms, lost answers and garbage 
   const { rows, goals } = await playChaos({ seed, seconds: 60, say: console.log });
   console.table(rows);
   expect(goals.filter(({ met }) => !met)).toEqual([]);
-}, 400_000);
+}, 900_000);
 
 test("a seed gives one plan, which has every kind of event within a minute", () => {
   for (let seed = 1; seed <= 200; seed += 1) {

@@ -27,8 +27,11 @@ interface ChaosOptions {
   say(line: string): void;
 }
 
-/** How long a run may take beyond what it takes undisturbed. */
-const beyondMsMax = 60_000;
+/**
+ * How long a run may take beyond what it takes undisturbed. Where even that takes long the machine is busy, and processes start
+ * as slowly.
+ */
+const beyondMsMax = (calmMs: number): number => Math.max(60_000, 1.5 * calmMs);
 
 /**
  * Real instances and runs of several shapes, undisturbed at first and then under the faults of a plan; what they gave, how
@@ -48,9 +51,15 @@ export async function playChaos(options: ChaosOptions): Promise<Verdict> {
   }
 }
 
+/** Of the first round, which nobody has timed yet. */
+const calmMsMax = 120_000;
+
 async function evidence(fleet: Fleet, plan: ChaosPlan, options: ChaosOptions): Promise<Evidence> {
   const { defect, say } = options;
-  const limitMs = (shape: Shape): number => beyondMsMax + (calmMs.get(shape.name) ?? beyondMsMax);
+  const limitMs = ({ name }: Shape): number => {
+    const undisturbedMs = calmMs.get(name) ?? calmMsMax;
+    return undisturbedMs + beyondMsMax(undisturbedMs);
+  };
   const calmMs = new Map<string, number>();
   const calm: EndedRun[] = [];
   // The first round starts threads and compiles code.

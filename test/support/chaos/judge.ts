@@ -42,7 +42,10 @@ export function verdictOf(evidence: Evidence): Verdict {
     goals: [
       goal("runs were disturbed", runs.length === 0 ? ["there were none"] : []),
       goal("the bytes of each result are those of the undisturbed run", wrong.map(toldRun)),
-      goal("each run completes within 60 s beyond its undisturbed time", unended.map(toldRun)),
+      goal(
+        "each run completes within 60 s beyond its undisturbed time (on a busy machine half as long again)",
+        unended.map(toldRun),
+      ),
       goal("storage holds nothing but results and what docs/ARCHITECTURE.md, section 3, lets stay", [
         ...left.undocumented,
         ...(left.visible === 0
@@ -71,7 +74,7 @@ function rowsOf({ calmMs, runs, left }: Evidence, growth: Growth): Verdict["rows
       what: `${shape}: ${of.length} runs`,
       undisturbed: `${seconds(calm)} s`,
       worst: `${seconds(worst)} s`,
-      beyond: `${seconds(worst - calm)} s of 60`,
+      beyond: `${seconds(worst - calm)} s of ${seconds((of[0]?.limitMs ?? 0) - calm)}`,
     };
   });
   const row = (what: string, worst: string | number) => ({ what, undisturbed: "", worst, beyond: "" });

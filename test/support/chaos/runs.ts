@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "../../../src/engine/client/client.ts";
 import { command } from "../../../src/engine/client/commands/command.ts";
 import { findManifest, openResult } from "../../../src/engine/client/result.ts";
 import { status } from "../../../src/engine/client/status.ts";
@@ -62,11 +63,16 @@ async function endedRun(
   const view = await status(direct, id);
   const of = { shape, id, ms, limitMs, phase: view.phase };
   if (view.phase !== "complete") return { ...of, complete: false, result: view.error?.message ?? "" };
-  const manifest = await findManifest(direct, id);
-  const opened = await openResult(direct, manifest);
+  const { complete } = await findManifest(direct, id);
+  return { ...of, complete, result: await resultOf(direct, id) };
+}
+
+/** The bytes of a result, as text. */
+export async function resultOf(client: Client, id: string): Promise<string> {
+  const opened = await openResult(client, await findManifest(client, id));
   const parts: Uint8Array[] = [];
   for await (const part of opened.body) parts.push(part);
-  return { ...of, complete: manifest.complete, result: Buffer.concat(parts).toString() };
+  return Buffer.concat(parts).toString();
 }
 
 /**
