@@ -38,7 +38,13 @@ export const getResult = defineRoute({
     wait: queryWhole(waitSMax).describe("With `soFar`: seconds to wait for a worker."),
   },
   ...ofBytes,
-  problems: { ...noResult, ...badRange, 404: ["unknown-run", "unknown-generation"], 504: ["no-answer"] },
+  problems: {
+    ...noResult,
+    ...badRange,
+    404: ["unknown-run", "unknown-generation"],
+    409: [...noResult[409], "nothing-yet"],
+    504: ["no-answer"],
+  },
   async handler(request, client) {
     const { generation } = request.query;
     if (!asksSoFar(request)) {
