@@ -77,7 +77,7 @@ async function throughARun(first: string, second: string): Promise<void> {
     expect(dropped.blobs).toEqual([]);
     const logs = fleets.flatMap(({ told }) => told).filter(({ kind }) => kind === "log");
     expect(logs.length).toBeGreaterThan(0);
-    expect(JSON.stringify(logs)).not.toMatch(/needs-other-version|message-dropped|needs-newer-version/);
+    expect(JSON.stringify(logs)).not.toMatch(/needs-other-version|message-dropped|gave-way/);
   } finally {
     for (const fleet of fleets) await fleet.stopAll();
     await azurite.stop();
