@@ -84,8 +84,8 @@ async function soak(fleet: Fleet, amounts: Amounts, say: Say): Promise<BenchResu
 
   const burst = await burstOf(fleet, amounts.burst, say);
   row(
-    `${amounts.burst} runs at once: submitted in; all complete after`,
-    `${burst.submittedS.toFixed(1)}; ${burst.allS.toFixed(1)} s`,
+    `${amounts.burst} runs at once: submitted in; complete, and after how long`,
+    `${burst.submittedS.toFixed(1)} s; ${burst.complete}, ${burst.allS.toFixed(1)} s`,
   );
   row(
     "list pages of 100: all of them; the slowest while all were active",
@@ -96,7 +96,7 @@ async function soak(fleet: Fleet, amounts: Amounts, say: Say): Promise<BenchResu
 
   const beside = await besideOf(fleet, amounts, say);
   row(
-    `${amounts.beside} runs of ${amounts.packs} packs side by side: packs done, the least and the most`,
+    `${amounts.beside} runs of ${amounts.packs} packs side by side: least and most packs done`,
     `${beside.least}, ${beside.most}`,
   );
   row("Jain's index of their progress: last; worst once a tenth was done", `${beside.jain}; ${beside.worst}`);
