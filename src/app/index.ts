@@ -14,7 +14,10 @@ import { readStartupConfig } from "./functions/startupConfig.ts";
  */
 const lifecycle = watchLifecycle({
   stopWork: async () => (await made)?.worker.userCode.stop(),
-  leave: async () => (await made)?.worker.signs.stop(),
+  leave: async () => {
+    const app = await made;
+    await Promise.all([app?.worker.signs.stop(), app?.telemetry?.end()]);
+  },
 });
 let made: Promise<App> | undefined;
 let start: (() => Promise<App>) | undefined;

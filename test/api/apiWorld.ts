@@ -44,7 +44,7 @@ export interface Answered extends ApiAnswer {
 export const portsOf = (client: Client, log: ApiPorts["log"] = () => {}): ApiPorts => ({
   ...{ client, log, resultLinks: true },
   calculations: async () => describeCalculations(client.calculations),
-  submit: (request, actor) => submit({ ...client, actor }, request),
+  submit: (request, by) => submit({ ...client, ...by }, request),
   plan: planWithin(() => ({
     ...{ calculations: client.calculations, clock: client.clock, settings: readSettings({}) },
     planWorkers: () => planWorkers({ LEASEFOLD_PLAN_WORKERS: undefined }, async () => client),

@@ -7,7 +7,7 @@ const run = { run: "r1", uid: "u1" };
 const traces = (...rows: Row[]) => ({ AppTraces: rows });
 const exceptions = (...rows: Row[]) => ({ AppExceptions: rows });
 const leading = (minutes: number, runs: number, more: Row = {}) =>
-  said(minutes, logEvents.leading({ term: 3, runs }), more);
+  said(minutes, logEvents.leading({ term: 3, runs, polls: 30 }), more);
 const raced = (minutes: number, outcome: string, more: object = {}) =>
   said(minutes, logEvents.raceEnded({ outcome, ms: 5, ...more }));
 
@@ -19,7 +19,7 @@ describe("no-leader", () => {
     expect(asked("no-leader", traces(leading(20, 1), leading(15, 0)))).toEqual([]);
   });
   test("tells a run submitted over HTTP that no leader has seen", () => {
-    const rows = [leading(60, 0), said(20, logEvents.runSubmitted(run))];
+    const rows = [leading(60, 0), said(20, logEvents.runSubmitted({ ...run, ms: 20 }))];
     expect(asked("no-leader", traces(...rows))).toMatchObject([{ what: "runs are open and nobody leads" }]);
     expect(asked("no-leader", traces(...rows, leading(1, 1)))).toEqual([]);
   });

@@ -11,12 +11,19 @@ test("the gauge tells open runs once a minute, over terms, and each term's end o
     gauge(second < 100 ? 1 : 2, 3);
     await world.advance(1_000);
   }
-  expect(told).toEqual([1, 1, 2].map((term) => ({ term, runs: 3 })));
+  expect(told).toEqual([
+    { term: 1, runs: 3, polls: 1 },
+    { term: 1, runs: 3, polls: 60 },
+    { term: 2, runs: 3, polls: 60 },
+  ]);
   for (const term of [2, 2, 2, 3, 3]) gauge(term, 0);
-  expect(told.slice(3)).toEqual([2, 3].map((term) => ({ term, runs: 0 })));
+  expect(told.slice(3)).toEqual([
+    { term: 2, runs: 0, polls: 30 },
+    { term: 3, runs: 0, polls: 3 },
+  ]);
   gauge(4, 1);
   expect(told).toHaveLength(5);
   await world.advance(60_000);
   gauge(4, 1);
-  expect(told.at(-1)).toEqual({ term: 4, runs: 1 });
+  expect(told.at(-1)).toEqual({ term: 4, runs: 1, polls: 3 });
 });

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import * as z from "zod";
 import { edgeOf, InputError, LeasefoldError, messageOf } from "../../engine/model/errors.ts";
+import { parseTraceparent } from "../../engine/model/trace.ts";
 import type { ApiAnswer, ApiHandler, ApiPorts, ApiRequest } from "./apiRequest.ts";
 
 /**
@@ -100,7 +101,8 @@ export async function answer(
     if (!isReading(request.method) && readOnly()) throw isReadOnly(request.method);
     const all = await ports();
     const actor = all.actorOf?.(request.headers) ?? all.client.actor;
-    return harmless(await handler(request, { ...all.client, actor }, all));
+    const trace = parseTraceparent(request.headers.get("traceparent")) ?? all.client.trace;
+    return harmless(await handler(request, { ...all.client, actor, trace }, all));
   } catch (error) {
     const { level } = edgeOf(error);
     if (level === "warn") log.warn(`http: ${messageOf(error)}`);

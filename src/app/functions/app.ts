@@ -16,11 +16,13 @@ import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import type { WorkerPorts } from "../../engine/worker/ports.ts";
 import { processState } from "../../engine/worker/processState.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
+import type { Telemetry } from "../telemetry.ts";
 import { threadPool } from "../threadPool.ts";
 import { tellersOf } from "../webhooks.ts";
 import { callerOf } from "./callerOf.ts";
 import { log, logElection } from "./logTo.ts";
 import { settingsLog, sharedSettings } from "./sharedSettings.ts";
+import { startTelemetry } from "./startTelemetry.ts";
 import type { StartupConfig } from "./startupConfig.ts";
 
 /**
@@ -31,6 +33,8 @@ export interface App {
   readonly coordinator: Coordinator;
   readonly worker: WorkerPorts;
   readonly api: ApiPorts;
+  /** Where the settings name a collector. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 export async function makeApp(config: StartupConfig): Promise<App> {
@@ -71,13 +75,15 @@ export async function makeApp(config: StartupConfig): Promise<App> {
   });
   const tellers = tellersOf(settings, forWorker.queues);
   const client = { storage: connectStorage(connection), names, clock, random, calculations };
+  const telemetry = await startTelemetry(process.env, { instance: holder, region });
   return {
+    telemetry,
     api: {
       client,
       log,
       resultLinks: settings.LEASEFOLD_RESULT_LINKS,
       calculations: async () => describeCalculations(calculations),
-      submit: (request, actor) => submit({ ...client, actor }, request),
+      submit: (request, by) => submit({ ...client, ...by }, request),
       actorOf: callerOf(process.env),
       plan: planWithin(() => ({
         calculations,

@@ -36,11 +36,11 @@ export function registerTriggers(
 
   const work = (queue: string, urgent: boolean) => (body: unknown, context: InvocationContext) =>
     during(context, async () => {
-      tellLate(queue, urgent, context, Date.now());
+      const waitedMs = tellLate(queue, urgent, context, Date.now());
       const { worker } = await getApp();
       // The host gets and deletes the message, and its calls pass no meter of ours.
       for (const _ of ["get", "delete"]) worker.storage.meter.count("queue");
-      await handleWork(worker, deliveryOf(body, context, queue, urgent));
+      await handleWork(worker, { ...deliveryOf(body, context, queue, urgent), waitedMs });
     });
   // The poison handler never throws, even without an app. The leader then resends the work in time.
   const setAside = (queue: string, urgent: boolean) => (body: unknown, context: InvocationContext) =>
@@ -69,16 +69,18 @@ export function registerTriggers(
 /** Longest time that a message may wait for its first delivery before it is logged: packs wait behind other packs. */
 const waitMaxS = { urgent: 300, packs: 3_600 };
 
-/** Logs a first delivery that came late. The host's own lines on each delivery are off (host.json), for they cost per pack. */
+/** Logs a first delivery that came late; how long it waited. The host's own lines on each delivery are off (host.json), for they cost per pack. */
 export function tellLate(
   queue: string,
   urgent: boolean,
   { triggerMetadata }: Pick<InvocationContext, "triggerMetadata">,
   nowMs: number,
-): void {
-  const waitedS = Math.round((nowMs - Date.parse(plain(triggerMetadata?.["insertionTime"]))) / 1_000);
-  if (plain(triggerMetadata?.["dequeueCount"]) !== "1") return;
+): number | undefined {
+  const waitedMs = nowMs - Date.parse(plain(triggerMetadata?.["insertionTime"]));
+  if (plain(triggerMetadata?.["dequeueCount"]) !== "1" || Number.isNaN(waitedMs)) return undefined;
+  const waitedS = Math.round(waitedMs / 1_000);
   if (waitedS > (urgent ? waitMaxS.urgent : waitMaxS.packs)) log(logEvents.messageWaited({ queue, waitedS }));
+  return Math.max(0, waitedMs);
 }
 
 /** The life of the process, as functions need it. */

@@ -236,11 +236,14 @@ const isOrdinary = (error: unknown, { lost }: Pick<Leader, "lost">): boolean =>
 export function activeGauge(clock: Clock, log: Log): (term: number, runs: number) => void {
   let toldAtMs = Number.NEGATIVE_INFINITY;
   let idleTerm: number | undefined;
+  let polls = 0;
   return (term, runs) => {
+    polls += 1;
     const nowMs = clock.monotonicMs();
     if (runs === 0 ? idleTerm === term : nowMs - toldAtMs < 60_000) return;
     if (runs === 0) idleTerm = term;
     else toldAtMs = nowMs;
-    log(logEvents.leading({ term, runs }));
+    log(logEvents.leading({ term, runs, polls }));
+    polls = 0;
   };
 }

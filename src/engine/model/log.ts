@@ -1,9 +1,13 @@
+import type { Traced } from "./trace.ts";
+
 /** The catalog of log events: one function per event, with its fields. The Functions app writes each as a line of JSON. */
 export interface LogEvent {
   readonly level: "debug" | "info" | "warn" | "error";
   /** Stable name in kebab-case, for queries and alerts. */
   readonly event: string;
   readonly fields: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Of what run's trace it tells; the app writes the id of the trace. `sinceMs`: when that began, by storage's clock. */
+  readonly of?: Traced & { readonly sinceMs?: number | undefined };
 }
 
 export type Log = (event: LogEvent) => void;
@@ -16,11 +20,32 @@ type About = {
   readonly by?: string | undefined;
   readonly dollars?: number;
 };
-type Piece = Run & { readonly kind: string; readonly send: number; readonly attempt: number };
+type Piece = Run & {
+  readonly kind: string;
+  readonly send: number;
+  readonly attempt: number;
+  /** As in names of blobs, `{shard}/{pack}` for a pack; absent for clean-up and what clients ask. */
+  readonly work?: string | undefined;
+};
+/** `ms` of the attempt; `waitedMs` of a message that was delivered for the first time, from when it was sent. */
+type Attempted = Piece & {
+  readonly ms: number;
+  readonly waitedMs?: number | undefined;
+  readonly calculation?: string | undefined;
+};
 
 const event =
   <Fields extends LogEvent["fields"]>(level: LogEvent["level"], name: string) =>
   (fields: Fields): LogEvent => ({ level, event: name, fields });
+
+/** The event, with the trace that it belongs to. */
+export const traced = (
+  one: LogEvent,
+  { uid, gen, trace, sinceMs }: NonNullable<LogEvent["of"]>,
+): LogEvent => ({
+  ...one,
+  of: { uid, gen, trace, sinceMs },
+});
 
 export const logEvents = {
   /** Events of the election: acquired, claimed, lost, released and so on. */
@@ -42,10 +67,13 @@ export const logEvents = {
     level: LogEvent["level"],
     fields: { message: string; holder: string; app?: string; version?: string },
   ): LogEvent => ({ level, event: "settings-differ", fields }),
-  /** A gauge, at most once a minute: the number of open runs of an active leader; 0 once, at the end of a term. */
-  leading: event<{ term: number; runs: number }>("info", "leading"),
-  /** Submitted over HTTP; no leader has seen the run. */
-  runSubmitted: event<Run & { by?: string | undefined }>("info", "run-submitted"),
+  /**
+   * A gauge, at most once a minute: the number of open runs of an active leader; 0 once, at the end of a term. `polls`: how
+   * often this process has listed them since it last told.
+   */
+  leading: event<{ term: number; runs: number; polls: number }>("info", "leading"),
+  /** Submitted over HTTP; no leader has seen the run. `ms`: the submit took so long. */
+  runSubmitted: event<Run & { by?: string | undefined; ms: number }>("info", "run-submitted"),
   runTakenOver: event<Run & { term: number; phase: string; packsDone: number; paused: boolean }>(
     "info",
     "run-taken-over",
@@ -92,8 +120,8 @@ export const logEvents = {
   /** Another version wrote something, so this instance leaves the lease to others for a while. */
   gaveWay: event<{ term: number; message: string }>("info", "gave-way"),
   deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),
-  workDone: event<Piece & { ms: number; outcome: string }>("debug", "work-done"),
-  workFailed: event<Piece & { code: string; message: string; last: boolean }>("warn", "work-failed"),
+  workDone: event<Attempted & { outcome: string }>("debug", "work-done"),
+  workFailed: event<Attempted & { code: string; message: string; last: boolean }>("warn", "work-failed"),
   workDropped: event<Piece & { why: string }>("info", "work-dropped"),
   messageDropped: event<{ queue: string; code: string; message: string; sha256: string }>(
     "warn",
@@ -101,6 +129,8 @@ export const logEvents = {
   ),
   /** A message that a worker took for the first time after more than five minutes (urgent) or an hour. */
   messageWaited: event<{ queue: string; waitedS: number }>("warn", "message-waited"),
+  /** A collector of spans and metrics did not take some; told once in ten minutes. */
+  telemetryFailed: event<{ message: string }>("warn", "telemetry-failed"),
   poisonRecorded: event<{ queue: string; run?: string; kind?: string; outcome: string }>(
     "warn",
     "poison-recorded",

@@ -1,6 +1,6 @@
 import { messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
-import { logEvents } from "../model/log.ts";
+import { logEvents, traced } from "../model/log.ts";
 import {
   attemptOf,
   encodeMessage,
@@ -19,7 +19,7 @@ import { callsFor } from "../storage/calls.ts";
 import { answerSoFar } from "./answerSoFar.ts";
 import { askAgain } from "./askAgain.ts";
 import { decodeDelivery, enqueueAgain } from "./attempt/decodeDelivery.ts";
-import { endAttempt } from "./attempt/endAttempt.ts";
+import { endAttempt, pieceOf } from "./attempt/endAttempt.ts";
 import { endSend } from "./attempt/endSend.ts";
 import { outputThere } from "./attempt/outputThere.ts";
 import { rightCode } from "./attempt/rightCode.ts";
@@ -54,7 +54,9 @@ async function handleMessage(ports: WorkerPorts, delivery: Delivery, message: Wo
   const all = ones.map((one) => ({ one, held: ports.signs.hold(one) }));
   try {
     for (const { one, held } of all) {
-      const alone = ones.length === 1 ? delivery : { ...delivery, text: encodeMessage(one) };
+      // The message waited once, for the first of them.
+      const waitedMs = one === ones[0] ? delivery.waitedMs : undefined;
+      const alone = ones.length === 1 ? delivery : { ...delivery, text: encodeMessage(one), waitedMs };
       // Packs that take longer than those before are shared out, before the host ends the function.
       const late = ports.clock.monotonicMs() - startedMs > limits.messageMsMax;
       if (late && delivery.attempt === 1)
@@ -73,14 +75,14 @@ async function handleOne(
   delivery: Delivery,
   held: HeldWork,
 ): Promise<void> {
-  const { run, uid, kind, send } = message;
   const startedMs = ports.clock.monotonicMs();
   try {
-    const outcome = await attempt(ports, message, delivery, held);
+    const done = await attempt(ports, message, delivery, held);
     const ms = Math.round(ports.clock.monotonicMs() - startedMs);
-    ports.log(logEvents.workDone({ run, uid, kind, send, attempt: attemptOf(message), ms, outcome }));
+    const { waitedMs } = delivery;
+    ports.log(traced(logEvents.workDone({ ...pieceOf(message), ms, waitedMs, ...done }), message));
   } catch (error) {
-    await endAttempt(ports, message, { ...delivery, held }, error);
+    await endAttempt(ports, message, { ...delivery, held, startedMs }, error);
   }
 }
 
@@ -89,16 +91,18 @@ async function attempt(
   message: WorkMessage,
   delivery: Delivery,
   held: HeldWork,
-): Promise<string> {
+): Promise<{ readonly outcome: string; readonly calculation?: string }> {
   await stillWanted(ports, message, "begin");
-  if (message.kind === "cleanup") return cleanUp(ports, message);
+  if (message.kind === "cleanup") return { outcome: await cleanUp(ports, message) };
   const spec = await ports.documents.spec(message);
+  const { calculation } = spec;
   // A message of an earlier version names no spec; the marker may.
   checkNamed("spec", message.run, spec.sha256, await ports.watch.specHash(message));
   const limitMs = Math.min(ports.packLimitMs, spec.packLimitMs ?? ports.packLimitMs);
   const again = delivery.attempt > 1 || message.silent === true;
-  if ((again || message.repeat === true) && (await outputThere(ports, message))) return "existed";
-  if (again) return endSilent(ports, message);
+  if ((again || message.repeat === true) && (await outputThere(ports, message)))
+    return { outcome: "existed", calculation };
+  if (again) return { outcome: await endSilent(ports, message), calculation };
   const wanted = await rightCode(ports, message);
   const alone = message.alone === true;
 
@@ -115,7 +119,7 @@ async function attempt(
       }),
     );
   try {
-    return await (alone ? ports.inTurn(work) : work());
+    return { outcome: await (alone ? ports.inTurn(work) : work()), calculation };
   } finally {
     await printed.end();
   }

@@ -119,6 +119,8 @@ export interface Delivery {
   readonly text: string;
   /** Deliveries of this message so far, this one included: the host's dequeue count. */
   readonly attempt: number;
+  /** Of a first delivery: how long the message waited, by the clocks of storage and of this process. */
+  readonly waitedMs?: number | undefined;
 }
 
 /** One attempt at a piece of work. */

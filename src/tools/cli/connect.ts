@@ -8,6 +8,7 @@ import { emptyIfMissing } from "../../engine/client/containersAndQueues.ts";
 import { ConfigError, InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
 import { leaderBlob, namesOf, namespaceCharactersMax, namespacePattern } from "../../engine/model/names.ts";
 import { readSettings } from "../../engine/model/settings.ts";
+import { parseTraceparent } from "../../engine/model/trace.ts";
 import { isAbortError, systemClock, systemRandom } from "../../engine/storage/system.ts";
 import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import { findLocalFile } from "../local/localFile.ts";
@@ -53,7 +54,9 @@ export async function connectClient(
   const names = namesOf(namespace);
   await checkReachable(shown, (signal) => storage.blobs.head(names.coordination, leaderBlob, { signal }));
   const known = await calculations();
-  return { storage, names, clock: systemClock, random: systemRandom, calculations: known, actor: actor() };
+  const trace = parseTraceparent(at.env["TRACEPARENT"]);
+  const system = { clock: systemClock, random: systemRandom };
+  return { storage, names, ...system, calculations: known, actor: actor(), trace };
 }
 
 export const namespaceOf = ({ namespace }: ConnectOptions, env: Env): string =>

@@ -29,8 +29,9 @@ export function thinWorker(options: WorkerOptions): Instance {
     if (message.kind !== "compute") await handleWork(ports, delivery);
     else {
       const held = ports.signs.hold(message);
+      const ending = { ...delivery, held, startedMs: clock.monotonicMs() };
       await computePack(ports, { message, delivery, ...attempt, begin: held.begin, reach: held.reach })
-        .catch((error: unknown) => endAttempt(ports, message, { ...delivery, held }, error))
+        .catch((error: unknown) => endAttempt(ports, message, ending, error))
         .finally(() => held.end());
     }
     await queues.remove(queue, id, popReceipt).catch(() => {});

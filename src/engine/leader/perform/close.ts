@@ -1,7 +1,7 @@
 import { decodeCalls } from "../../model/calls.ts";
 import { tagsText } from "../../model/figures.ts";
 import { costOf, decodeUse, spentWith } from "../../model/instanceUse.ts";
-import { logEvents } from "../../model/log.ts";
+import { logEvents, traced } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { indexesOf, shardsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
@@ -11,7 +11,7 @@ import { topLevel } from "../../model/tree.ts";
 import type { Ending } from "../decide/draft.ts";
 import { cleanupMessage } from "../decide/messages.ts";
 import { manifestOrNone } from "../poll/poll.ts";
-import type { ListedMarker, Term, TermRun } from "../term.ts";
+import type { ListedMarker, Submitted, Term, TermRun } from "../term.ts";
 import { type Ended, enlist } from "./enlist.ts";
 import { assertLegalMove, writeState } from "./perform.ts";
 import { sendAll } from "./send.ts";
@@ -50,16 +50,19 @@ export async function close(
   if (phase === "failed" && error !== undefined) next.error = error;
   assertLegalMove(before, next);
   if ((await writeState(run, next)) === "adopted") return;
-  logEnd(term, next, nowMs - next.createdMs, run.spec);
+  logEnd(term, next, nowMs - next.createdMs, run);
   await cleanUp(term, listed, { state: next, submitted: run, manifest });
 }
 
-/** `spec` is absent where it does not decode. */
-export function logEnd({ log }: Term, state: State, ms: number, spec: Spec | undefined): void {
+/** `submitted` is absent where the spec does not decode. */
+export function logEnd({ log }: Term, state: State, ms: number, submitted: Submitted | undefined): void {
+  const spec = submitted?.spec;
   const { run, uid, phase, packsDone: packs, sentAgain, calls, use, error } = state;
   const tags = spec?.tags && tagsText(spec.tags);
   const of = { calculation: spec?.calculation, tags, by: spec?.by, dollars: costOf(calls, use).dollars };
-  log(logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, ...of, error: error?.message }));
+  const ended = logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, ...of, error: error?.message });
+  const sinceMs = state.retriedMs ?? submitted?.submittedMs ?? state.createdMs;
+  log(traced(ended, { uid, gen: state.generation, trace: spec?.trace, sinceMs }));
 }
 
 /** Does what follows a final state. Any later leader that still finds the marker does it again. */
@@ -72,21 +75,22 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
   await Promise.all([
     enlist(term, ended),
     manifest?.complete === true && state.phase === "complete" && !keeps
-      ? sendCleanup(term, state, ended.submitted?.spec.tolerate !== undefined)
+      ? sendCleanup(term, state, ended.submitted?.spec)
       : undefined,
   ]);
   leader.assertLeading();
   await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });
 }
 
-/** `gaps`: some attempt may have left a partial with gaps beside a whole one, or in an earlier generation. */
-async function sendCleanup(term: Term, state: State, gaps: boolean): Promise<void> {
+/** With a tolerance some attempt may have left a partial with gaps beside a whole one, or in an earlier generation. */
+async function sendCleanup(term: Term, state: State, spec: Spec | undefined): Promise<void> {
   const { layout, origin } = state;
+  const gaps = spec?.tolerate !== undefined;
   if (layout === undefined) return;
   // Of a run that stopped, what was computed beyond goes too.
   const chunks = plannedChunks(layout, state);
   const shards = indexesOf({ from: 0, to: shardsOf({ ...layout, chunks }) });
   const nodes = topLevel({ ...layout, chunks }) > 0 || origin !== undefined || gaps ? [undefined] : [];
   const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
-  await sendAll(term, [...shards, ...nodes].map(message));
+  await sendAll(term, [...shards, ...nodes].map(message), { trace: spec?.trace });
 }

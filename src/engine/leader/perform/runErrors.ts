@@ -99,12 +99,7 @@ async function failUnreadable(
       ? await blobs.create(names.runs, blob, body, write)
       : await blobs.replace(names.runs, blob, body, { ...write, ifMatch: there.properties.etag });
   if (reply.kind === "conflict" || reply.kind === "existed") return;
-  logEnd(
-    term,
-    { ...ended, run: id, uid, error: { code: error.code, message: error.message } },
-    0,
-    submitted?.spec,
-  );
+  logEnd(term, { ...ended, run: id, uid, error: { code: error.code, message: error.message } }, 0, submitted);
   await cleanUp(term, listed, { state: ended, submitted, manifest });
 }
 

@@ -9,9 +9,10 @@ import {
   ThreadEndedError,
 } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { logEvents } from "../../model/log.ts";
-import { attemptOf, encodeMessage, type WorkMessage } from "../../model/message.ts";
+import { logEvents, traced } from "../../model/log.ts";
+import { attemptOf, encodeMessage, type WorkMessage, workOf } from "../../model/message.ts";
 import type { Spec } from "../../model/run.ts";
+import { workName } from "../../model/runBlobs.ts";
 import { persist } from "../../storage/callSteps.ts";
 import type { Random } from "../../storage/ports.ts";
 import {
@@ -72,6 +73,13 @@ export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: 
   return last ? "end" : "next-attempt";
 }
 
+/** The fields of a log line about an attempt. */
+export function pieceOf(message: WorkMessage) {
+  const { run, uid, kind, send } = message;
+  const work = workOf(message);
+  return { run, uid, kind, send, attempt: attemptOf(message), work: work && workName(work) };
+}
+
 /**
  * Ends an attempt that has no output, so that the message can be completed: with nothing, a record, or a message for the
  * next attempt. What is thrown from here makes the host deliver the message again.
@@ -79,17 +87,22 @@ export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: 
 export async function endAttempt(
   ports: WorkerPorts,
   message: WorkMessage,
-  delivery: Delivery & { readonly held: HeldWork },
+  delivery: Delivery & { readonly held: HeldWork; readonly startedMs: number },
   error: unknown,
 ): Promise<void> {
-  const { run, uid, kind, send } = message;
+  const { kind } = message;
   const attempt = attemptOf(message);
-  const piece = { run, uid, kind, send, attempt };
+  const piece = pieceOf(message);
+  const ms = Math.round(ports.clock.monotonicMs() - delivery.startedMs);
   const code = error instanceof LeasefoldError ? error.code : "unexpected";
   const why = messageOf(error);
-  const dropped = (reason: string) => ports.log(logEvents.workDropped({ ...piece, why: reason }));
-  const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...piece, code, message: why, last }));
   const spec = await ports.documents.spec(message).catch((): Partial<Spec> => ({}));
+  const dropped = (reason: string) =>
+    ports.log(traced(logEvents.workDropped({ ...piece, why: reason }), message));
+  const { waitedMs } = delivery;
+  const about = { ...piece, ms, waitedMs, calculation: spec.calculation };
+  const failed = (last: boolean) =>
+    ports.log(traced(logEvents.workFailed({ ...about, code, message: why, last }), message));
   const attemptsMax = spec.attempts ?? limits.attemptsDefault;
   const final = failsEveryTime(error, kind);
   const failure = { code, message: why, attempts: attempt, attemptsMax };
