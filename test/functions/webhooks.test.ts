@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { signed, tellersOf } from "../../src/app/webhooks.ts";
+import { signed, tellersOf } from "../../src/app/functions/webhooks.ts";
 import type { EndedRun } from "../../src/engine/model/endedRun.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
 import type { QueueStore } from "../../src/engine/storage/queuePort.ts";

@@ -18,12 +18,12 @@ import { processState } from "../../engine/worker/processState.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
 import type { Telemetry } from "../telemetry.ts";
 import { threadPool } from "../threadPool.ts";
-import { tellersOf } from "../webhooks.ts";
 import { callerOf } from "./callerOf.ts";
 import { log, logElection } from "./logTo.ts";
 import { settingsLog, sharedSettings } from "./sharedSettings.ts";
 import { startTelemetry } from "./startTelemetry.ts";
 import type { StartupConfig } from "./startupConfig.ts";
+import { tellersOf } from "./webhooks.ts";
 
 /**
  * The parts of one process of the app. Leader, worker and client have a storage each, so that their calls are counted

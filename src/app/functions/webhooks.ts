@@ -2,11 +2,11 @@ import { createHmac, hash } from "node:crypto";
 import { request as overHttp } from "node:http";
 import { request as overHttps } from "node:https";
 import { BlockList } from "node:net";
-import type { EndedRun } from "../engine/model/endedRun.ts";
-import { ConfigError, LeasefoldError } from "../engine/model/errors.ts";
-import type { Settings } from "../engine/model/settings.ts";
-import type { QueueStore } from "../engine/storage/queuePort.ts";
-import type { Teller } from "../engine/worker/ports.ts";
+import type { EndedRun } from "../../engine/model/endedRun.ts";
+import { ConfigError, LeasefoldError } from "../../engine/model/errors.ts";
+import type { Settings } from "../../engine/model/settings.ts";
+import type { QueueStore } from "../../engine/storage/queuePort.ts";
+import type { Teller } from "../../engine/worker/ports.ts";
 
 /**
  * Who hears of ended runs, by the settings: a queue of the data account, and endpoints by Standard Webhooks
