@@ -185,6 +185,28 @@ describe("the list of runs", () => {
     expect(await all({ phase: "active" })).toEqual([[]]);
   });
 
+  it("has many active runs in pages by id, and the first ended ones with the last of them", async () => {
+    const { client, storage, idsOf } = await ended(2);
+    const ids = Array.from({ length: 7 }, (_, at) => `a${at}`);
+    for (const id of ids) await submit(client, { ...request, id });
+    const pages: string[][] = [];
+    let cursor: string | undefined;
+    do {
+      const { read } = storage.meter.counts();
+      const page = await runs(client, { limit: 3, cursor });
+      expect(storage.meter.counts().read - read).toBeLessThanOrEqual(6);
+      pages.push(idsOf(page).sort());
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    expect(pages).toEqual([ids.slice(0, 3), ids.slice(3, 6), ["a6", "r1", "r2"]]);
+    const first = await runs(client, { phase: "active", limit: 7 });
+    expect([idsOf(first).length, first.cursor]).toEqual([7, undefined]);
+    const shown = await runs(client, { phase: "active", limit: 4 });
+    const rest = await runs(client, { phase: "active", limit: 4, cursor: shown.cursor });
+    expect([...idsOf(shown), ...idsOf(rest)].sort()).toEqual(ids);
+    expect(rest.cursor).toBe(undefined);
+  });
+
   it("costs one list call for a thousand ended runs beside that of the active ones", async () => {
     const { client, storage, idsOf } = await ended(1_000);
     await submit(client, { ...request, id: "active" });

@@ -71,7 +71,9 @@ export const listRuns = defineRoute({
   route: "runs",
   summary: "Active runs, then ended ones a page at a time, newest first.",
   query: {
-    limit: queryWhole(clientLimits.runsListedMax).describe("Ended runs on this page at most; 50 by default."),
+    limit: queryWhole(clientLimits.runsListedMax).describe(
+      "Active runs on this page at most, and after the last of them so many ended ones; 50 by default.",
+    ),
     cursor: z.string().describe("Of the page before.").optional(),
     phase: z.enum(listPhases).describe("`active` is every phase that is not final.").optional(),
     ...filters,

@@ -64,8 +64,9 @@ export const runsPageSchema = z
 export type RunsPage = z.infer<typeof runsPageSchema>;
 
 /**
- * The runs of the namespace: on the first page the active ones, then the ended ones, each the newest submit first. Costs
- * two reads for each active run, and one list call for 1,000 ended ones. Throws `InputError` naming the field.
+ * The runs of the namespace: first the active ones, by id where they need several pages; with the last of them the first
+ * ended ones. On a page the newest submit is first. Costs two reads for each active run that it shows, and one list call for
+ * 1,000 ended ones. Throws `InputError` naming the field.
  *
  * Not promised: a run whose submit broke off, or that an instance older than these lists has ended; `status` finds both.
  */
@@ -78,13 +79,16 @@ export async function runs(client: Client, query: RunsQuery = {}): Promise<RunsP
   const { wanted, sinceMs, prefix } = filterOf(client, query);
   const markers = await listMarkers(client);
   const read = ([id, marker]: [string, ListedMarker]) => readActive(client, id, marker);
-  const withActive = cursor === undefined && (phase === undefined || phase === "active");
-  const named = [...markers].filter(([id]) => id.startsWith(prefix));
-  const active = withActive ? await pMap(named, read, { concurrency: clientLimits.readsAtOnce }) : [];
-  const first = active
+  const after = cursor === undefined ? "" : cursor.active;
+  const withActive = after !== undefined && (phase === undefined || phase === "active");
+  const named = withActive ? [...markers].filter(([id]) => id.startsWith(prefix) && id > after) : [];
+  const here = await pMap(named.slice(0, limit), read, { concurrency: clientLimits.readsAtOnce });
+  const first = here
     .filter((one) => one !== undefined)
     .filter(wanted)
     .sort(newestFirst);
+  const last = named.length > limit ? named[limit - 1]?.[0] : undefined;
+  if (last !== undefined) return { runs: first, cursor: encodeCursor({ active: last }) };
   if (phase === "active") return { runs: first };
   // Runs that are active again, or are being deleted, are not listed as ended.
   const shown = (run: ListedRun) =>
@@ -145,8 +149,12 @@ function listedMarker({ name, metadata, etag, lastModifiedMs }: ListedBlob, date
   }
 }
 
-/** `page`: storage's cursor of the page to continue on. `after`: the last name of it that was taken. */
-const cursorSchema = z.strictObject({ page: z.string().optional(), after: z.string() });
+/** `page`: storage's cursor of the page to continue on; `after`: the last name of it that was taken. `active`: the last active id. */
+const cursorSchema = z.strictObject({
+  page: z.string().optional(),
+  after: z.string().optional(),
+  active: z.string().optional(),
+});
 type Cursor = z.infer<typeof cursorSchema>;
 
 const encodeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString("base64url");

@@ -23,7 +23,11 @@ export function addRuns(program: Command, session: Session): void {
   program
     .command("runs")
     .description("list the runs, active ones first, then the newest")
-    .option("--limit <n>", "number of ended runs to show, at most (default: 50)", wholeOption)
+    .option(
+      "--limit <n>",
+      "number of active runs to show, and of ended ones, at most (default: 50)",
+      wholeOption,
+    )
     .option("--cursor <text>", "continue after an earlier page; its --json output has the cursor")
     .addOption(new Option("--phase <phase>", "only runs in this phase").choices(listPhases))
     .option("--calculation <name>", "only runs of this calculation")

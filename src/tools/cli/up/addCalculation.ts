@@ -6,7 +6,7 @@ import {
   type DescribedCalculation,
   describeCalculation,
 } from "../../../engine/client/describeCalculations.ts";
-import { runs } from "../../../engine/client/runs.ts";
+import { type ListedRun, runs } from "../../../engine/client/runs.ts";
 import { ConfigError, InputError } from "../../../engine/model/errors.ts";
 import { findLocalFile } from "../../local/localFile.ts";
 import { readPrivate, writePrivate } from "../../local/privateFile.ts";
@@ -91,8 +91,12 @@ const deployed = 'On Azure a calculation is deployed with the app: docs/DEPLOY.m
 /** A restart loads every file anew. Runs of the code that goes would then wait, and fail (rule 28). */
 async function refuseIfComputed(session: Session, going: readonly string[]): Promise<void> {
   if (going.length === 0) return;
-  const active = (await runs(await session.client(), { phase: "active" })).runs;
-  const run = active.find((one) => "code" in one && one.code !== undefined && going.includes(one.code))?.run;
+  const client = await session.client();
+  const computed = (one: ListedRun) => "code" in one && one.code !== undefined && going.includes(one.code);
+  let page = await runs(client, { phase: "active" });
+  while (!page.runs.some(computed) && page.cursor !== undefined)
+    page = await runs(client, { phase: "active", cursor: page.cursor });
+  const run = page.runs.find(computed)?.run;
   if (run === undefined) return;
   const message =
     `${run} is being computed by code that its file no longer has, and a restart would load the new one: ` +
