@@ -5,7 +5,7 @@ import type { Spec } from "../model/run.ts";
 import type { Client } from "./client.ts";
 import { readMarker, readSpec, readState } from "./runDocuments.ts";
 import { type CheckedRequest, invalid } from "./runRequest.ts";
-import { runs } from "./runs.ts";
+import { firstEnded, runs } from "./runs.ts";
 
 /** Ended runs of the same request that are read to find one whose partials are there. */
 const runsRead = 20;
@@ -22,10 +22,8 @@ export async function findReuse(client: Client, request: CheckedRequest): Promis
     if (typeof found === "string") throw invalid("reuse", found);
     return found;
   }
-  const listed = await runs(client, { calculation: calculation.name });
-  const ended = listed.runs.filter(
-    (one) => !one.active && (!("params" in one) || isSame(one.params, request.params)),
-  );
+  const listed = await runs(client, { calculation: calculation.name, cursor: firstEnded });
+  const ended = listed.runs.filter((one) => !("params" in one) || isSame(one.params, request.params));
   for (const { run } of ended.slice(0, runsRead)) {
     const found = await unlessUnreadable(() => reuseOf(client, run, request));
     if (typeof found === "object") return found;
