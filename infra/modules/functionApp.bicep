@@ -63,7 +63,7 @@ param keepDays int
 @description('Whether the HTTP API gives out links to results.')
 param resultLinks bool
 
-@description('Further LEASEFOLD_ settings.')
+@description('Further settings, by their names.')
 param settings leasefoldSettings
 
 @description('Blob service of the data account.')
