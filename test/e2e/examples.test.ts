@@ -78,7 +78,11 @@ test.runIf(hasPython)(
     // Of a run of real processes, too, each answer is as its schema says. One name is that of a queue and of a schedule.
     const nightly = ["--cron", "0 2 * * *", "--", "queens", "--n", "8"];
     expect(await leasefold("schedule", "add", "wake", ...nightly)).toMatchObject({ code: 0 });
-    const read = routes.filter(({ method, answer }) => method === "GET" && typeof answer !== "string");
+    // No link can be signed where storage is reached by a key.
+    const read = routes.filter(
+      ({ method, answer, route }) =>
+        method === "GET" && typeof answer !== "string" && !route.endsWith("result/link"),
+    );
     for (const { route } of read) {
       const path = route.replace("{id}", "queens-10").replace("{name}", "wake");
       const answer = await fetch(`${url}/${path}`, { headers: { "x-functions-key": key } });
