@@ -187,8 +187,8 @@ export const rules10to12: readonly Mutant[] = [
     cases: ["old workers give a newer leader's messages back"],
     edits: edit(
       "worker/attempt/decodeDelivery.ts",
-      "error instanceof OtherVersionError ? heldCopyOf(delivery.text) : undefined;",
-      "error instanceof OtherVersionError && delivery.attempt < 0 ? heldCopyOf(delivery.text) : undefined;",
+      "if (error instanceof OtherVersionError) await enqueueForOthers",
+      "if (error instanceof OtherVersionError && delivery.attempt < 0) await enqueueForOthers",
     ),
   },
   {

@@ -18,7 +18,11 @@ export const rules14to25: readonly Mutant[] = [
     rule: 14,
     killedBy: "few processes die of one piece of work",
     cases: ["a message that comes back while its resend is computed begins nothing"],
-    edits: edit("worker/handleWork.ts", "if (again) return endSilent(ports, message);", ""),
+    edits: edit(
+      "worker/handleWork.ts",
+      "if (again) return { outcome: await endSilent(ports, message), calculation };",
+      "",
+    ),
   },
   {
     without: "a limit to processes that die of one piece of work",
