@@ -31,9 +31,9 @@ export interface PointResult extends SimulationResult {
 }
 
 /**
- * A death before and after each call that has an effect, and a sleep of minutes with its request in the socket. A death
- * before any other call finds storage as after the last effect: of those, each fourth is met. `thorough`: all else that
- * a network can do, at every call.
+ * A death before each call that has an effect. A death after one finds storage as before the next, and so does one before a
+ * call without effect: of those, each third and each fourth is met. At every second effect a sleep of minutes with its request
+ * in the socket. `thorough`: all that a network can do, at every call.
  */
 export function* pointsOf(
   of: Omit<Point, "call" | "fate">,
@@ -44,12 +44,14 @@ export function* pointsOf(
     for (const fate of fates) for (const call of life.calls) yield { ...of, call, fate };
     return;
   }
-  for (const call of life.effects) {
-    for (const fate of ["dies before", "dies after", "stops before"] as const) yield { ...of, call, fate };
-  }
   const without = life.calls.filter((call) => !life.effects.includes(call));
-  for (const [index, call] of without.entries())
-    if (index % 4 === 0) yield { ...of, call, fate: "dies before" };
+  for (const [fate, calls, every] of [
+    ["dies before", life.effects, 1],
+    ["dies after", life.effects, 3],
+    ["stops before", life.effects, 2],
+    ["dies before", without, 4],
+  ] as const)
+    for (const [index, call] of calls.entries()) if (index % every === 0) yield { ...of, call, fate };
 }
 
 /**
