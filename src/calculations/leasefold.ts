@@ -1,3 +1,4 @@
+import { keepingSaved } from "../engine/calculation/concat.ts";
 import type { AnyCalculation, ResultBytes } from "../engine/calculation/contract.ts";
 import { type Files, noFiles } from "../engine/calculation/files.ts";
 import type { CoveringPart } from "../engine/calculation/foldParts.ts";
@@ -13,6 +14,7 @@ import { prefixesOf } from "../engine/model/stop.ts";
  */
 export { z } from "zod";
 export { failRun, retryLater } from "../engine/calculation/asks.ts";
+export { type ConcatDefinition, defineConcatCalculation } from "../engine/calculation/concat.ts";
 export {
   type AttemptTime,
   type Calculation,
@@ -50,12 +52,13 @@ export async function runSerially(
   const inputs: unknown[] = [];
   const keep = async (batch: readonly unknown[]): Promise<void> => void inputs.push(...batch);
   const { chunks, list, stops } = await runPlan(calculation, params, keep, { files });
-  const ready = await setUp(calculation, params, files);
+  const { files: kept, whole } = keepingSaved(calculation, files);
+  const ready = await setUp(calculation, params, kept);
   const parts: CoveringPart[] = [];
   const add = async (to: number): Promise<void> => {
     const from = parts.at(-1)?.to ?? 0;
     const pack = { params, from, to, count: chunks, ...(list ? { inputs: inputs.slice(from, to) } : {}) };
-    if (to > from) parts.push({ ...coverOf(pack, chunks), bytes: await runCompute(ready, pack, files) });
+    if (to > from) parts.push({ ...coverOf(pack, chunks), bytes: await runCompute(ready, pack, kept) });
   };
   let end = chunks;
   for (const prefix of stops ? prefixesOf(chunks) : []) {
@@ -65,6 +68,6 @@ export async function runSerially(
     break;
   }
   await add(end);
-  const result = await runFinish(ready, { params, parts, folded: end, count: end });
+  const result = whole(await runFinish(ready, { params, parts, folded: end, count: end }));
   return { ...result, chunks: end };
 }

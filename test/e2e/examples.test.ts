@@ -58,6 +58,35 @@ test("each example is a project by new, keeps its own test, and instances that l
   });
 }, 180_000);
 
+test("the example of one long result keeps its own test, and instances join its table in order", async () => {
+  expect(await leasefold("new", "collatz", "--dir", "collatz")).toMatchObject({ code: 0, err: "" });
+  await cp(join(root, "examples/collatz"), join(folder(), "collatz"), { recursive: true });
+  const { stdout } = await node("collatz", "--test", "--test-reporter=tap");
+  expect(stdout).toMatch(/^# fail 0$/m);
+  const file = "./collatz/collatz.ts";
+  const checked = await leasefold("check", file, "--numbers", "1000", "--rows", "10");
+  expect(checked, checked.out).toMatchObject({ code: 0 });
+  const up = await leasefold("up", "--detach", "--instances", "2", "--calculation", file);
+  expect(up, up.err).toMatchObject({ code: 0 });
+  const ended = await leasefold(
+    "submit",
+    file,
+    "--numbers",
+    "20000",
+    "--rows",
+    "99",
+    "--pack-size",
+    "7",
+    "--wait",
+  );
+  expect(ended, ended.err).toMatchObject({ code: 0 });
+  const [head, ...rows] = ended.out.trimEnd().split("\n");
+  expect([head, rows[26]]).toEqual(["number,steps,peak", "27,111,9232"]);
+  expect(rows.map((row) => Number(row.split(",")[0]))).toEqual(
+    Array.from({ length: 20_000 }, (_, at) => at + 1),
+  );
+}, 120_000);
+
 test.runIf(hasPython)(
   "the programs over HTTP, in TypeScript and in Python, submit one run and print the same result",
   async () => {

@@ -8,7 +8,7 @@ import { type CoveringPart, encodeSpans, foldParts } from "../../src/engine/calc
 import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
 import { runCompute } from "../../src/engine/calculation/runJob.ts";
 import { CalculationError, ThreadEndedError } from "../../src/engine/model/errors.ts";
-import { powerFrom, type Range } from "../../src/engine/model/packs.ts";
+import { indexesOf, powerFrom, type Range } from "../../src/engine/model/packs.ts";
 import type { Clock, Random } from "../../src/engine/storage/ports.ts";
 import { urgentFirst } from "../../src/engine/worker/threads/urgentFirst.ts";
 import type { ComputeOutput, TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
@@ -58,6 +58,8 @@ export interface RangesOptions {
   readonly shaped?: boolean;
   /** Each chunk saves a file; partials and results say which, in a line of their own. */
   readonly saves?: () => boolean;
+  /** The result is what these files hold, one behind the other, and no fold. */
+  readonly joins?: () => boolean;
 }
 
 export interface DoomedTask {
@@ -220,8 +222,8 @@ export function rangesCode(
             const range: Ranges = [input === undefined ? [chunk, chunk + 1] : [chunk, chunk + 1, input.plan]];
             const part: Part = { ranges: range, shape: leafOf(chunk, input), codes: [] };
             if (options.saves?.() !== true) return part;
-            const body = Buffer.from(`rows of chunk ${chunk}`);
-            const name = `${hash("sha256", body)}.txt`;
+            const body = Buffer.from(rowsOf(chunk));
+            const { name } = fileOf(chunk);
             await task.onSave?.(name, body).catch((error: unknown) => {
               refusals.push(error);
               throw error;
@@ -268,6 +270,12 @@ export function rangesCode(
         await clock.sleep(5);
         const { held } = await fold(0, powerFrom(parts.at(-1)?.to ?? 0), parts);
         const [{ ranges = [], shape = "", codes = [], files = undefined } = {}] = held;
+        if (options.joins?.() === true) {
+          const chunks = ranges.flatMap(([from, to]) => indexesOf({ from, to }));
+          const known = new Map(chunks.map((chunk) => [fileOf(chunk).name, fileOf(chunk)]));
+          const joins = (files ?? []).map((name) => known.get(name) ?? { name, bytes: 1 });
+          return { body: new Uint8Array(), contentType: "text/plain", extension: "txt", joins };
+        }
         const lines = [JSON.stringify(ranges.map(([from, to]) => [from, to]))];
         if (options.shaped === true) lines.push(shape);
         if (options.signed === true) lines.push(random.uuid());
@@ -277,6 +285,13 @@ export function rangesCode(
     async stop() {},
   };
 }
+
+/** What the file of a chunk holds: of another length for each size of number. */
+export const rowsOf = (chunk: number): string => `rows of chunk ${chunk}\n`;
+const fileOf = (chunk: number) => {
+  const body = Buffer.from(rowsOf(chunk));
+  return { name: `${hash("sha256", body)}.txt`, bytes: body.length };
+};
 
 /** The codes that a partial or a result says it was made by. */
 export const codesIn = (text: string): string[] => {

@@ -7,11 +7,11 @@ import {
   openResult,
   openSavedFile,
   resultFileName,
-  sha256OfFile,
 } from "../../engine/client/result.ts";
 import { resultLink, resultLinkSchema } from "../../engine/client/resultLink.ts";
 import { invalid } from "../../engine/client/runRequest.ts";
 import { InputError } from "../../engine/model/errors.ts";
+import { sha256OfFile } from "../../engine/model/fileList.ts";
 import { baseContentType, mayBeShown } from "../../engine/model/resultType.ts";
 import { type Manifest, manifestSchema } from "../../engine/model/run.ts";
 import { type ApiAnswer, answerBytesMax, fresh, routeParam } from "./apiRequest.ts";

@@ -1,4 +1,5 @@
 import type { ZodType } from "zod";
+import type { SavedFile } from "../model/fileList.ts";
 import type { Files } from "./files.ts";
 
 /**
@@ -69,6 +70,8 @@ export interface Calculation<Params, Input, Part, Made = Result, Shared = void> 
   finish?(part: Part, context: FinishContext<Params, Shared>): Made | Promise<Made>;
   /** Encodes partials, which it must give back as they were; without it they are JSON. */
   readonly codec?: Codec<Part>;
+  /** Set by `defineConcatCalculation`: `compute` gives bytes or text, which go into the result as they are. */
+  readonly output?: { readonly contentType: string; readonly extension: string };
   /** Ends what it keeps between calls, such as a process, in a thread that waited for long. A thread that is ended at once calls nothing. */
   end?(): Promise<void>;
 }
@@ -151,6 +154,8 @@ export interface ResultBytes {
   readonly extension: string;
   /** What whoever reads the result should know, such as how many records were left out: at most 10 lines of 500 characters. */
   readonly notes?: readonly string[];
+  /** Set by `defineConcatCalculation`: files of the run whose bytes follow `body`, in order. */
+  readonly joins?: readonly SavedFile[];
 }
 
 export interface Codec<Part> {

@@ -1,6 +1,7 @@
 import { constants } from "node:buffer";
 import { types } from "node:util";
 import { CalculationError, messageOf } from "../model/errors.ts";
+import { fileListSchema } from "../model/fileList.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { contentTypeSchema, extensionSchema, notesSchema } from "../model/resultType.ts";
 import { askedBy } from "./asks.ts";
@@ -188,7 +189,7 @@ export const limitText = (name: keyof typeof calculationLimits): string =>
  */
 export function resultBytes(result: Result): ResultBytes | undefined {
   if (isBinary(result)) throw bad(`${article(result)}: give { body, contentType, extension }`);
-  const { body, contentType, extension, notes } = Object(result) as Readonly<Record<string, unknown>>;
+  const { body, contentType, extension, notes, joins } = Object(result) as Readonly<Record<string, unknown>>;
   if (typeof body === "string" && typeof contentType === "string") {
     throw bad("a body of text: give new TextEncoder().encode(text)");
   }
@@ -204,11 +205,14 @@ export function resultBytes(result: Result): ResultBytes | undefined {
   if (odd !== undefined) throw bad(`the extension ${quoted(extension)}: ${odd.message}`);
   const told = notesSchema.optional().safeParse(notes);
   if (!told.success) throw bad("notes that are not at most 10 lines of 500 characters");
+  const joined = fileListSchema.shape.files.optional().safeParse(joins);
+  if (!joined.success) throw bad("joins that are no saved files");
   return {
     body: alone(body),
     contentType: contentType as string,
     extension: extension as string,
     ...(told.data === undefined || told.data.length === 0 ? {} : { notes: told.data }),
+    ...(joined.data === undefined ? {} : { joins: joined.data }),
   };
 }
 

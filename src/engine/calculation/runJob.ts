@@ -2,6 +2,7 @@ import { CalculationError, type FailedChunk, failRunCode } from "../model/errors
 import { coverOf } from "../model/foldTree.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { powerFrom, type Range, rangeText } from "../model/packs.ts";
+import { gathering } from "./concat.ts";
 import type {
   AnyCalculation,
   FinishContext,
@@ -131,6 +132,7 @@ export async function runCompute(
   };
   const foldAll = async (compute: (index: number) => Promise<unknown>, fatal?: unknown) => {
     const tree = treeOf(calculation, params, from);
+    const gather = gathering(calculation, files);
     for (let index = from; index < to; index += 1) {
       const piece = pieces.get(index);
       if (piece !== undefined) await onPiece?.(piece);
@@ -138,6 +140,7 @@ export async function runCompute(
       let part: unknown;
       try {
         part = await compute(index);
+        if (gather !== undefined) part = await naming(`chunk ${index}`, () => gather.add(part));
       } catch (error) {
         if (error === fatal) throw error;
         gaps.fails(index, error);
@@ -145,7 +148,9 @@ export async function runCompute(
       }
       await tree.add({ from: index, size: 1 }, part);
     }
-    return tree.end(pack.coverTo ?? coverOf(pack, pack.count).to);
+    const ended = await tree.end(pack.coverTo ?? coverOf(pack, pack.count).to);
+    await gather?.end();
+    return ended;
   };
   const spans = await foldAll(computeChunk);
   const bytes = await naming(isOne ? `chunk ${from}` : `chunks ${rangeText(pack)}`, async () => {
@@ -155,7 +160,7 @@ export async function runCompute(
       const before = gaps;
       gaps = gapsIn(pack);
       const storable = async (index: number): Promise<unknown> => {
-        if (isOne || !searchOn()) throw error;
+        if (isOne || calculation.output !== undefined || !searchOn()) throw error;
         const known = before.errorOf(index);
         if (known !== undefined) throw known;
         // A chunk that throws now did not throw before, so nothing is certain and the first error counts.

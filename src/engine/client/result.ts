@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type * as z from "zod";
 import { decodeJson } from "../model/decode.ts";
 import { CorruptDataError, InputError, NotReadyError } from "../model/errors.ts";
-import { fileListSchema, type SavedFile, savedFileSchema } from "../model/fileList.ts";
+import { fileListSchema, type SavedFile, savedFileSchema, sha256OfFile } from "../model/fileList.ts";
 import { fileListType } from "../model/json.ts";
 import type { Manifest } from "../model/run.ts";
 import { resultBlobs } from "../model/runBlobs.ts";
@@ -180,9 +180,6 @@ export async function openSavedFile(
   if (part.offset !== undefined) return found.body;
   return checkedStream(found.body, { run, bytes, sha256: sha256OfFile(name) });
 }
-
-/** What the name of a saved file says of its bytes. */
-export const sha256OfFile = (name: string): string => name.slice(0, name.indexOf("."));
 
 function notFinished(id: string, state: State | undefined, generation: number): NotReadyError {
   const isNew = state === undefined || state.generation < generation;

@@ -12,6 +12,9 @@ export const savedFileSchema = z.object({
 });
 export type SavedFile = z.infer<typeof savedFileSchema>;
 
+/** What the name of a saved file says of its bytes. */
+export const sha256OfFile = (name: string): string => name.slice(0, name.indexOf("."));
+
 export const fileListSchema = z.object({ files: z.array(savedFileSchema) });
 
 /** The result that lists files in order; `notes` are those of a result. */

@@ -56,7 +56,12 @@ export async function answerSoFar(ports: WorkerPorts, attempt: Attempt<MessageOf
   const { folded } = facts;
   const count = plan.chunks;
   const result = await ports.userCode.finish({ calculation, params, parts, folded, count }, options);
-  const uploaded = await uploadResult(ports, at.answerBytes(message.tag, tag, result.extension), result);
+  const uploaded = await uploadResult(
+    ports,
+    attempt,
+    at.answerBytes(message.tag, tag, result.extension),
+    result,
+  );
   return writeAnswer(ports, message, {
     v: versions.answer,
     ok: true,

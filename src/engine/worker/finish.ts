@@ -58,7 +58,12 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
   if (hashes.length > 0) await writeHashes(ports, message, 0, hashes);
 
   const { tags } = spec;
-  const uploaded = await uploadResult(ports, resultBlobs(run, uid).result(gen, tag, extension), made);
+  const uploaded = await uploadResult(
+    ports,
+    attempt,
+    resultBlobs(run, uid).result(gen, tag, extension),
+    made,
+  );
   return writeManifest(ports, {
     v: versions.manifest,
     run,

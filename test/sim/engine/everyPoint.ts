@@ -184,7 +184,7 @@ function matters(call: FarCall | undefined): boolean {
   return !beat && !poll;
 }
 
-const effects = /\.(create|replace|setMetadata|remove|removeMany|send)$/;
+const effects = /\.(create|replace|upload|setMetadata|remove|removeMany|send)$/;
 const hasEffect = (call: FarCall | undefined): boolean => call !== undefined && effects.test(call.op);
 
 /** Notes each receive that brought nothing: a fault there is a fault at the call before or after it. */

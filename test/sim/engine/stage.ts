@@ -73,6 +73,8 @@ export interface Stage {
     fileOf: ((chunk: number) => string) | undefined;
     /** Chunks save files. */
     saves: boolean;
+    /** The result is these files, one behind the other. */
+    joins: boolean;
     /** Throws what a chunk of a run throws, or its plan, where `chunk` is undefined. */
     throws: ((run: string, chunk?: number) => void | Promise<void>) | undefined;
     /** Which code the broken chunks and folds throw with. */
@@ -112,6 +114,7 @@ export function stage(options: StageOptions): Stage {
     doomed: new Map(),
     fileOf: undefined,
     saves: false,
+    joins: false,
     throws: undefined,
     code: brokenCode,
   };
@@ -127,6 +130,7 @@ export function stage(options: StageOptions): Stage {
     shaped: true,
     fileOf: (chunk) => broken.fileOf?.(chunk),
     saves: () => broken.saves,
+    joins: () => broken.joins,
     doom: (task) => broken.doom?.(task, judge?.by()?.message?.run ?? ""),
     doomChunk: (chunk) => broken.doomed.get(chunk),
     onTask: (task) => judge?.onTask(task, judge.by()),

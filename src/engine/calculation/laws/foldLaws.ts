@@ -130,8 +130,9 @@ async function answersOf({ calculation, params, partials, nodes }: Subject): Pro
 }
 
 /** The result that a run over the sampled chunks must have on any number of workers. */
-function finishOf({ calculation, params, count, tried, partials, nodes }: Subject): Promise<ResultBytes> {
+async function finishOf(subject: Subject): Promise<ResultBytes> {
+  const { calculation, params, count, tried, partials, nodes } = subject;
   const folded = partials.size;
   const parts = nodes.slice(-1).map(({ bytes }) => ({ from: 0, to: powerFrom(tried), bytes }));
-  return runFinish(calculation, { params, parts, folded, count });
+  return subject.whole(await runFinish(calculation, { params, parts, folded, count }));
 }

@@ -1,5 +1,6 @@
 import type { CalculationError } from "../../model/errors.ts";
 import type { Range } from "../../model/packs.ts";
+import { gathering, keepingSaved } from "../concat.ts";
 import type { AnyCalculation, ResultBytes } from "../contract.ts";
 import { decodePart, encodePart, guarded } from "../encodePart.ts";
 import { type Files, noFiles } from "../files.ts";
@@ -47,6 +48,8 @@ export interface Subject {
   /** As a worker gets them: encoded as JSON and decoded. */
   readonly params: unknown;
   readonly files: Files;
+  /** Of a result of saved files, all its bytes. */
+  readonly whole: (made: ResultBytes) => ResultBytes;
   readonly clock: LawOptions["clock"];
   readonly chunksWanted: number;
   /** Chunks of the whole run, and the inputs of some of them where the plan lists them. */
@@ -73,7 +76,7 @@ export function subjectOf(calculation: AnyCalculation, params: unknown, options:
       value: codec && watched(codec, onCall),
     }),
     params,
-    files: options.files ?? noFiles,
+    ...keepingSaved(calculation, options.files ?? noFiles),
     clock: options.clock,
     chunksWanted: options.chunks ?? 200,
     count: 0,
@@ -103,11 +106,15 @@ function watched<Code extends object>(code: Code, onCall: (call: CallName, index
 }
 
 /** A chunk's partial as `compute` gives it, or would give it if so many chunks were listed before it. */
-export function computeOf(subject: Subject, index: number, before = 0): Promise<unknown> {
+export async function computeOf(subject: Subject, index: number, before = 0): Promise<unknown> {
   const { calculation, params, count, files, inputs } = subject;
   const place = { index: index + before, count: count + before };
   const chunk = { ...place, input: inputs?.get(index)?.input, params, files };
-  return guarded(chunkName(subject, index), () => calculation.compute(chunk));
+  const gather = gathering(calculation, files);
+  const made: unknown = await guarded(chunkName(subject, index), () => calculation.compute(chunk));
+  const part = gather === undefined ? made : await gather.add(made);
+  await gather?.end();
+  return part;
 }
 
 /** A chunk with its input, where the plan lists inputs. */

@@ -58,6 +58,20 @@ export function watchStorage(
       if (reply.kind === "replaced") written("replaced", container, name, { body, write }, reply.etag);
       return reply;
     },
+    async upload(container, name, body, write) {
+      const pieces: Uint8Array[] = [];
+      async function* kept() {
+        for await (const piece of body) {
+          pieces.push(piece);
+          yield piece;
+        }
+      }
+      const reply = await blobs.upload(container, name, kept(), write);
+      const { contentType = "" } = write ?? {};
+      const all = { body: Buffer.concat(pieces), write: { contentType } };
+      if (reply.kind === "created") written("created", container, name, all, reply.etag);
+      return reply;
+    },
     async setMetadata(container, name, metadata, options) {
       const reply = await blobs.setMetadata(container, name, metadata, options);
       if (reply.kind === "replaced") written("marked", container, name, { write: { metadata } }, reply.etag);

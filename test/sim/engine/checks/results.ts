@@ -3,7 +3,7 @@ import { decodeBitmap, hasBit } from "../../../../src/engine/model/bitmap.ts";
 import { chunksOfPack, indexesOf, packsOf, type Range, sizeOf } from "../../../../src/engine/model/packs.ts";
 import type { Manifest } from "../../../../src/engine/model/run.ts";
 import { treeShape } from "../../../support/plainTree.ts";
-import { filesIn, leafOf } from "../../../support/rangesCode.ts";
+import { filesIn, leafOf, type RangesInput, rowsOf } from "../../../support/rangesCode.ts";
 import type { Check, Scene } from "./judge.ts";
 import { inputsOf, parsed, placeOf, type RunRecord } from "./ledger.ts";
 
@@ -40,19 +40,11 @@ function* wrongWith(
   if (sha256 !== manifest.sha256) yield "the bytes are not those of its hash";
   const planned = stopped?.of ?? chunks;
   if (planned !== run.plan?.chunks) yield `it has ${planned} chunks, the plan ${run.plan?.chunks}`;
-  const wanted = JSON.stringify(rest(chunks, missing));
-  // What follows these lines says which attempt made it.
-  const [got, shape] = Buffer.from(bytes as Uint8Array)
-    .toString()
-    .split("\n");
-  if (got !== wanted) yield `the result is ${got}, not ${wanted}`;
   const isFolded = (chunk: number): boolean => !missing.some(({ from, to }) => from <= chunk && chunk < to);
-  const inputs = inputsOf(run);
-  if (got === wanted && shape !== treeShape(chunks, isFolded, (chunk) => leafOf(chunk, inputs[chunk])))
-    yield `the chunks are of other inputs, or merged in another order than that of the tree`;
-  const files = filesIn(Buffer.from(bytes as Uint8Array).toString());
-  if (files !== undefined && files.length !== folded)
-    yield `it lists ${files.length} files of ${folded} chunks`;
+  const content = Buffer.from(bytes as Uint8Array);
+  if (content.length !== manifest.bytes) yield `it has ${content.length} bytes, not ${manifest.bytes}`;
+  if (manifest.contentType === "text/plain") yield* wrongWithRows(content.toString(), manifest, isFolded);
+  else yield* wrongWithFold(content.toString(), manifest, isFolded, inputsOf(run));
   const gaps = missing.reduce((sum, { from, to }) => sum + to - from, 0);
   if (folded !== chunks - gaps) yield `${folded} chunks are folded of ${chunks}, but ${gaps} missing`;
   if (complete !== (gaps === 0)) yield `complete is ${complete} with ${gaps} chunks missing`;
@@ -84,6 +76,33 @@ function* wrongWith(
     else if (etag !== undefined && etag === kept.get(pack) && run.codes.get(pack) === run.plan.code)
       yield `pack ${pack} is given up, but its partial was there`;
   }
+}
+
+function* wrongWithFold(
+  text: string,
+  { chunks, missing, folded }: Manifest,
+  isFolded: (chunk: number) => boolean,
+  inputs: readonly RangesInput[],
+): Generator<string> {
+  const wanted = JSON.stringify(rest(chunks, missing));
+  // What follows these lines says which attempt made it.
+  const [got, shape] = text.split("\n");
+  if (got !== wanted) yield `the result is ${got}, not ${wanted}`;
+  if (got === wanted && shape !== treeShape(chunks, isFolded, (chunk) => leafOf(chunk, inputs[chunk])))
+    yield `the chunks are of other inputs, or merged in another order than that of the tree`;
+  const files = filesIn(text);
+  if (files !== undefined && files.length !== folded)
+    yield `it lists ${files.length} files of ${folded} chunks`;
+}
+
+/** Of a result that has the files of its chunks behind each other. */
+function* wrongWithRows(
+  text: string,
+  { chunks }: Manifest,
+  isFolded: (chunk: number) => boolean,
+): Generator<string> {
+  const all = indexesOf({ from: 0, to: chunks }).filter(isFolded);
+  if (text !== all.map(rowsOf).join("")) yield `the result is ${text}, not the rows of its chunks in order`;
 }
 
 /** The ranges of `[0, chunks)` that are not missing. */

@@ -2,6 +2,8 @@ import { edit, type Mutant } from "./mutant.ts";
 
 const chain = "leader/perform/stateChain.ts";
 const saving = "a worker dies or sleeps at each file that it saves, and at each partial that names one";
+const joining = "a finisher dies or sleeps at each read and write of a result that joins files";
+const spoilt = "a file that is another than its name says fails the run that would join it";
 const blobs = "storage/memory/memoryBlobs.ts";
 
 /** Writing: who is first, whose the state is, what an unknown reply means, and in which order. */
@@ -33,6 +35,39 @@ export const rules1to6: readonly Mutant[] = [
       "worker/compute.ts",
       "await storage.blobs.create(names.results, resultBlobs(run, uid).file(name), body);",
       "void storage.blobs.create(names.results, resultBlobs(run, uid).file(name), body).catch(() => {});",
+    ),
+  },
+  {
+    without: "the order of the files that a result joins",
+    rule: 1,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [joining],
+    edits: edit("worker/uploadResult.ts", "rangesOf(files), read", "rangesOf(files.toReversed()), read"),
+  },
+  {
+    without: "all of the files that a result joins",
+    rule: 1,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [joining],
+    edits: edit("worker/uploadResult.ts", "rangesOf(files), read", "rangesOf(files.slice(1)), read"),
+  },
+  {
+    without: "a look whether a file is the one that its name says",
+    rule: 1,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [spoilt],
+    edits: edit("worker/uploadResult.ts", 'sum.digest("hex") !== sha256OfFile(name)', "name.length === 0"),
+  },
+  {
+    without: "the whole result before the manifest that names it",
+    rule: 1,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [joining],
+    edits: edit(
+      "worker/uploadResult.ts",
+      "await blobs.upload(results, blob, counted(joined(ports, attempt, body, joins)), { contentType });",
+      "const late = counted(joined(ports, attempt, body, joins)); const all = await Array.fromAsync(late);" +
+        " void blobs.upload(results, blob, (async function* () { yield* all; })(), { contentType });",
     ),
   },
   {
