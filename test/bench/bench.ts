@@ -8,6 +8,7 @@ import { engineBench } from "./engine.ts";
 import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
+import { peersBench } from "./peers.ts";
 import { scaleBench } from "./scale.ts";
 import { soakBench } from "./soak.ts";
 import { sqlBench } from "./sql.ts";
@@ -24,7 +25,7 @@ import { traceBench } from "./trace.ts";
 export interface Bench {
   readonly name: string;
   readonly question: string;
-  /** Runs only where it is named, for it takes as long as it is told to; a goal that it misses is an error. */
+  /** Runs only where it is named, for it takes as long as it is told to or needs more than the project installs; a goal that it misses is an error. */
   readonly byName?: true;
   run(options: BenchOptions): Promise<BenchResult>;
 }
@@ -64,6 +65,7 @@ const benches: readonly Bench[] = [
   downloadBench,
   chaosBench,
   soakBench,
+  peersBench,
 ];
 
 const help = `npm run bench [-- NAME…] [--json] [--full | --quick]

@@ -177,9 +177,12 @@ async function measure(
   return { seconds, overlaps, calls: measured.flatMap((each) => each.calls) };
 }
 
-async function endLeaders(
-  group: ContenderGroup,
-  { signal, spreadMs }: Case,
+/** What a group of contenders must do for its leaders to be ended. */
+export type Ending = Pick<ContenderGroup, "nextTerm" | "end" | "letGoMs">;
+
+export async function endLeaders(
+  group: Ending,
+  { signal, spreadMs }: Pick<Case, "signal" | "spreadMs">,
   times: number,
 ): Promise<{ readonly seconds: readonly number[]; readonly overlaps: number }> {
   const seconds: number[] = [];
