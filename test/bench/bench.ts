@@ -5,6 +5,7 @@ import { calculationsBench } from "./calculations.ts";
 import { chaosBench } from "./chaos.ts";
 import { downloadBench } from "./download.ts";
 import { engineBench } from "./engine.ts";
+import { joinBench } from "./join.ts";
 import { latencyBench } from "./latency.ts";
 import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
@@ -63,6 +64,7 @@ const benches: readonly Bench[] = [
   calculationsBench,
   sqlBench,
   downloadBench,
+  joinBench,
   chaosBench,
   soakBench,
   peersBench,

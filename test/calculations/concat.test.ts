@@ -124,6 +124,16 @@ test.each([
   await expect(runSerially(wrong, {})).rejects.toMatchObject({ code: "not-bytes", message });
 });
 
+test("check tries few chunks where each is large, for it keeps what they give", async () => {
+  const computed = new Set<number>();
+  const large = define(({ index }) => {
+    computed.add(index);
+    return new Uint8Array(20 * 1024 * 1024).fill(index);
+  }, 40);
+  expect(await brokenLaws(large, {})).toEqual([]);
+  expect(computed.size).toBeLessThan(12);
+});
+
 test("check finds chunks that give other bytes each time, and nothing wrong with those that do not", async () => {
   let calls = 0;
   expect(

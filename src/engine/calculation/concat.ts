@@ -119,14 +119,17 @@ function bytesOf(made: unknown): Uint8Array {
 /** For runs without storage: keeps what such a calculation saves, so that its result can be had whole. */
 export function keepingSaved({ output }: AnyCalculation, files: Files) {
   const kept = new Map<string, Uint8Array>();
+  let keptBytes = 0;
   const save: Files["save"] = async (body, extension) => {
     const copy = new Uint8Array(body);
     const file = await files.save(body, extension);
+    if (!kept.has(file.name)) keptBytes += copy.length;
     kept.set(file.name, copy);
     return file;
   };
   return {
     files: output === undefined ? files : { ...files, save },
+    keptBytes: () => keptBytes,
     /** Throws `CalculationError` for a file that was not saved here. */
     whole({ joins, ...made }: ResultBytes): ResultBytes {
       if (joins === undefined) return made;

@@ -101,7 +101,7 @@ async function firstPass(subject: Subject): Promise<Map<number, Uint8Array>> {
     const partial = await bytesUnlessThrown(subject, index);
     if (partial === undefined) continue;
     partials.set(index, partial);
-    bytes += partial.length;
+    bytes = Math.max(bytes + partial.length, subject.keptBytes());
   }
   subject.tried = index;
   subject.partials = partials;

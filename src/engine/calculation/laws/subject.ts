@@ -50,6 +50,8 @@ export interface Subject {
   readonly files: Files;
   /** Of a result of saved files, all its bytes. */
   readonly whole: (made: ResultBytes) => ResultBytes;
+  /** Of these files, so far. */
+  readonly keptBytes: () => number;
   readonly clock: LawOptions["clock"];
   readonly chunksWanted: number;
   /** Chunks of the whole run, and the inputs of some of them where the plan lists them. */
