@@ -26,7 +26,7 @@ import { traceBench } from "./trace.ts";
 export interface Bench {
   readonly name: string;
   readonly question: string;
-  /** Runs only where it is named, for it takes as long as it is told to or needs more than the project installs; a goal that it misses is an error. */
+  /** Runs only where it is named: it takes as long as it is told to, or wants what is not installed. A missed goal is an error. */
   readonly byName?: true;
   run(options: BenchOptions): Promise<BenchResult>;
 }

@@ -99,13 +99,21 @@ async function bullmq(cell: WorkCell): Promise<Computing> {
       stdio: ["pipe", "pipe", "inherit"],
     }),
   );
-  await Promise.all(children.map((child) => once(child.stdout, "data")));
+  const stop = async (): Promise<void> => {
+    await Promise.all(children.map((child) => ended(child)));
+    await Promise.allSettled([queue.close(), events.close()]);
+    await redis.stop();
+  };
+  const [ready, anyDied] = [
+    Promise.all(children.map((child) => once(child.stdout, "data"))).then(() => true),
+    Promise.race(children.map((child) => once(child, "exit"))).then(() => false),
+  ];
+  if (!(await Promise.race([ready, anyDied]))) {
+    await stop();
+    throw new Error("a worker of BullMQ ended as it started");
+  }
   return {
-    async stop() {
-      await Promise.all(children.map((child) => ended(child)));
-      await Promise.allSettled([queue.close(), events.close()]);
-      await redis.stop();
-    },
+    stop,
     run: timed((tasks) => {
       const [id, parts, left] = [randomUUID(), Array<Part>(tasks.length), new Set(tasks.keys())];
       return new Promise((resolve, reject) => {
@@ -157,9 +165,11 @@ async function python(script: string, env: Readonly<Record<string, string>>): Pr
     await ended(child, true);
     await rm(files, { recursive: true, force: true });
   };
-  if ((await Promise.race([next(), sleep(startMs, "late", { ref: false })])) !== "ready") {
+  const started = next().catch(() => "ended");
+  const first = await Promise.race([started, sleep(startMs, "late", { ref: false })]);
+  if (first !== "ready") {
     await stop();
-    throw new Error(`${script} did not start`);
+    throw new Error(`${script} did not start: ${first}`);
   }
   return {
     stop,
