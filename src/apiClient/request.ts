@@ -61,12 +61,21 @@ export interface AskOptions {
   readonly heard?: (answer: Response, proof: Readonly<Record<string, string>>) => void;
 }
 
+/** The address of a path below the API. Throws `ApiError` for a name that an address resolves away. */
+export function addressOf(path: string, base: string): URL {
+  const [names = ""] = path.split("?");
+  const odd = names.split("/").find((name) => name === "." || name === "..");
+  if (odd !== undefined) throw new ApiError(`${odd} is no name`, { status: 400, code: "bad-name" });
+  return new URL(path, base);
+}
+
 /** Requests to one API: the proof goes into a header, and cookies and referrers nowhere. */
 export const asker =
   ({ url, fetch: send, proof, heard }: AskOptions): Ask =>
   async (path, { method = "GET", body, bytes, headers, signal } = {}) => {
+    const address = addressOf(path, url);
     const proven = await proof();
-    const answer = await send(new URL(path, url), {
+    const answer = await send(address, {
       method,
       cache: "no-store",
       credentials: "omit",

@@ -31,6 +31,19 @@ const failureOf = (work: Promise<unknown>) =>
     (error: ApiError) => [error.kind, error.code, error.field],
   );
 
+it("asks nothing of a name that an address resolves away", async () => {
+  const { leasefold, asked } = await world();
+  for (const name of [".", ".."])
+    for (const work of [
+      leasefold.run(name).delete(),
+      leasefold.schedules.pause(name),
+      leasefold.peek(name),
+      leasefold.upload(`a/${name}/b`, new Uint8Array(1)),
+    ])
+      expect(await failureOf(work)).toEqual(["invalid", "bad-name", undefined]);
+  expect(asked).toEqual([]);
+});
+
 describe("a submitted run", () => {
   it("is one run though the answer to its submit is lost, also where its id is drawn", async () => {
     const { leasefold, asked } = await world((n) => n === 1);

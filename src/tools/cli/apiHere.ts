@@ -1,4 +1,5 @@
 import { clientOf, type Leasefold } from "../../apiClient/leasefoldClient.ts";
+import { addressOf } from "../../apiClient/request.ts";
 import { apiFunctions } from "../../app/api/apiFunctions.ts";
 import type { ApiPorts } from "../../app/api/apiRequest.ts";
 import type { Client } from "../../engine/client/client.ts";
@@ -55,7 +56,7 @@ export function apiHere(ports: ApiPorts): Leasefold {
   const functions = apiFunctions({ readOnly: () => false, ports: () => ports, fail }, facts);
   return clientOf(
     checked(async (path, { method = "GET", body, bytes, headers = {} } = {}) => {
-      const url = new URL(path, here);
+      const url = addressOf(path, here);
       const [segment = "", ...rest] = url.pathname.slice("/api/".length).split("/").map(decodeURIComponent);
       const target = functions.find(({ route }) => route === `${segment}/{*rest}`);
       const type = bytes === undefined ? "application/json" : "application/octet-stream";

@@ -47,7 +47,7 @@ export async function findInstanceApi(
     }),
   });
   return {
-    ...clientOf(checked((path, asked) => ask(path, asked).catch(refuse))),
+    ...clientOf(checked(ask)),
     watch: local.watch,
     fleet: localFleet(availableParallelism(), local.instances.length),
   };
@@ -90,11 +90,14 @@ function refuse(error: unknown): never {
   );
 }
 
-/** Parameters that nest too deep are refused before they are written as JSON, which recurses. Throws `InputError`. */
+/**
+ * Throws what a command tells, and not the client's own errors. Parameters that nest too deep are refused before they are written
+ * as JSON, which recurses.
+ */
 export const checked =
   (ask: Ask): Ask =>
   async (path, asked) => {
     const { run, calculation, params } = Object(asked?.body);
     checkNesting({ name: calculation ?? run?.calculation }, params ?? run?.params);
-    return await ask(path, asked);
+    return await ask(path, asked).catch(refuse);
   };
