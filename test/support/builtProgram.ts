@@ -38,16 +38,17 @@ export interface BuiltProgram {
   down(): Promise<void>;
 }
 
-/** Gives each test of a file its own folder, and ends what it started. `npm test` builds the program before. */
-export function builtProgram(): BuiltProgram {
+/** Gives each test of a file its own folder, and ends what it started. `npm test` builds the program before. `settings` are read by each command. */
+export function builtProgram(settings: Readonly<Record<string, string>> = {}): BuiltProgram {
   let folder = "";
   let up: ChildProcess | undefined;
   const begun: ChildProcess[] = [];
-  /** Without the settings of whoever runs the tests, and with folders of its own for state and temporary files. */
+  /** Without the settings of whoever runs the tests, with those given, and with folders of its own for state and temporary files. */
   const environment = (): Record<string, string | undefined> => ({
     ...Object.fromEntries(
       Object.entries(process.env).filter(([name]) => !/^(LEASEFOLD|DataStorage|AzureWebJobs)/.test(name)),
     ),
+    ...settings,
     TMPDIR: join(folder, "tmp"),
     XDG_RUNTIME_DIR: join(folder, "run"),
     XDG_STATE_HOME: join(folder, "state"),
