@@ -100,7 +100,8 @@ export function runOf(ask: Ask, id: string) {
       };
     },
     /** A file that chunks saved, by the name that a result of files lists. */
-    file: (name: string, options?: DownloadOptions) => download(ask, `${path}/files/${name}`, options),
+    file: (name: string, options?: DownloadOptions) =>
+      download(ask, `${path}/files/${encodeURIComponent(name)}`, options),
     /** What a result was made of: hash, gaps, code, terms. */
     manifest: (given: { readonly generation?: number } = {}) =>
       get<FoundResult["manifest"]>("manifest", given),

@@ -48,7 +48,7 @@ describe("a large result, saved to a file", () => {
   }
   const saved = () => readFile(join(folder, "out.json"), "utf8");
 
-  it("after storage went away, goes on with the first part that it has not", async () => {
+  it("after storage went away, continues with the first part that it has not", async () => {
     let away = true;
     const { save, asked, err, part } = await world(async (number) => {
       if (away && number === 2) throw new StorageError("busy", "", undefined, "no answer");

@@ -35,7 +35,7 @@ test("every message of a run has the trace of its submit, and so has what the lo
   await engine.world.finish(engine.untilEnd("r"));
   const kinds = new Set(sent.map(({ kind }) => kind));
   expect(kinds).toEqual(new Set(["plan", "compute", "combine", "finish", "cleanup"]));
-  // One that threw was sent again by its worker.
+  // One that threw was enqueued again by its worker.
   expect(sent.some(({ tries = 0 }) => tries > 0)).toBe(true);
   expect(new Set(sent.map((message) => message.trace))).toEqual(new Set([trace]));
   const told = new Map(engine.log.flatMap(({ event, of }) => (of === undefined ? [] : [[event, of.trace]])));

@@ -12,6 +12,7 @@ import { indexesOf, powerFrom, type Range } from "../../src/engine/model/packs.t
 import type { Clock, Random } from "../../src/engine/storage/ports.ts";
 import { urgentFirst } from "../../src/engine/worker/threads/urgentFirst.ts";
 import type { ComputeOutput, TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
+import { limited, type Told } from "./limited.ts";
 import { shapeOf } from "./plainTree.ts";
 
 interface Part {
@@ -314,59 +315,6 @@ export const filesIn = (text: string): string[] | undefined =>
 /** A few more than are folded, where there are gaps. */
 const chunksOf = (parts: readonly CoveringPart[]): number =>
   parts.reduce((sum, { from, to }) => sum + to - from, 0);
-
-interface Told {
-  /** The chunk that the thread came to, which it never ends. */
-  readonly doomedAt: (chunk: number) => void;
-  /** Does what is none of the task's time. */
-  readonly outside: (work: () => Promise<void>) => Promise<void>;
-}
-
-/** Ends at the limit or with the signal, as a thread is ended; what it was doing is left where it is. */
-function limited<T>(
-  clock: Clock,
-  limitMs: number,
-  signal: AbortSignal | undefined,
-  work: (ended: AbortSignal, told: Told) => Promise<T>,
-): Promise<T> {
-  const ended = new AbortController();
-  let at: number | undefined;
-  return new Promise((resolve, reject) => {
-    const end = (error: unknown): void => {
-      reject(error);
-      ended.abort();
-    };
-    const unwanted = (): void => end(signal?.reason);
-    signal?.addEventListener("abort", unwanted);
-    let leftMs = limitMs;
-    let sinceMs = 0;
-    let takeBack = (): void => {};
-    const goOn = (): void => {
-      sinceMs = clock.monotonicMs();
-      takeBack = clock.after(leftMs, () => {
-        const late = new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`);
-        end(at === undefined ? late : new ThreadEndedError(late, at));
-      });
-    };
-    goOn();
-    const doomedAt = (chunk: number): void => {
-      at = chunk;
-    };
-    const outside = async (other: () => Promise<void>): Promise<void> => {
-      takeBack();
-      leftMs -= clock.monotonicMs() - sinceMs;
-      await other();
-      if (!ended.signal.aborted) goOn();
-    };
-    void work(ended.signal, { doomedAt, outside })
-      .then(resolve, reject)
-      .finally(() => {
-        ended.abort();
-        takeBack();
-        signal?.removeEventListener("abort", unwanted);
-      });
-  });
-}
 
 function joined(ranges: Ranges): Ranges {
   const all: Ranges = [];

@@ -1,7 +1,7 @@
 import { createHmac, hash } from "node:crypto";
 import { request as overHttp } from "node:http";
 import { request as overHttps } from "node:https";
-import { BlockList } from "node:net";
+import { BlockList, isIPv6 } from "node:net";
 import type { EndedRun } from "../../engine/model/endedRun.ts";
 import { ConfigError, LeasefoldError } from "../../engine/model/errors.ts";
 import type { Settings } from "../../engine/model/settings.ts";
@@ -119,50 +119,13 @@ function whyOf({ name, code }: NodeJS.ErrnoException): string {
 
 /** What the registries of IANA list as not globally reachable, and what leads to IPv4 by another name. */
 const privateAddresses = new BlockList();
-for (const [address, bits] of [
-  ...([
-    ["0.0.0.0", 8],
-    ["10.0.0.0", 8],
-    ["100.64.0.0", 10],
-    ["127.0.0.0", 8],
-    ["169.254.0.0", 16],
-  ] as const),
-  ...([
-    ["168.63.129.16", 32],
-    ["172.16.0.0", 12],
-    ["192.0.0.0", 24],
-    ["192.0.2.0", 24],
-  ] as const),
-  ...([
-    ["192.88.99.0", 24],
-    ["192.168.0.0", 16],
-    ["198.18.0.0", 15],
-    ["198.51.100.0", 24],
-  ] as const),
-  ...([
-    ["203.0.113.0", 24],
-    ["224.0.0.0", 4],
-    ["240.0.0.0", 4],
-  ] as const),
-] as const)
-  privateAddresses.addSubnet(address, bits, "ipv4");
-for (const [address, bits] of [
-  ...([
-    ["::", 96],
-    ["64:ff9b::", 96],
-    ["64:ff9b:1::", 48],
-    ["100::", 64],
-    ["2001::", 23],
-    ["2001:db8::", 32],
-  ] as const),
-  ...([
-    ["2002::", 16],
-    ["3fff::", 20],
-    ["5f00::", 16],
-    ["fc00::", 7],
-    ["fe80::", 10],
-    ["fec0::", 10],
-  ] as const),
-  ...([["ff00::", 8]] as const),
-] as const)
-  privateAddresses.addSubnet(address, bits, "ipv6");
+const subnets = [
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24",
+  "192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4",
+  "::/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16 fc00::/7 fe80::/10",
+  "fec0::/10 ff00::/8",
+];
+for (const subnet of subnets.flatMap((line) => line.split(" "))) {
+  const [address = "", bits] = subnet.split("/");
+  privateAddresses.addSubnet(address, Number(bits), isIPv6(address) ? "ipv6" : "ipv4");
+}

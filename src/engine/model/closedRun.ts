@@ -4,8 +4,8 @@ import { actorSchema, tagsSchema } from "./labels.ts";
 import { versions } from "./versions.ts";
 
 /**
- * `_closed/{time}.{id}`: what a list shows of a run that has ended, all in the metadata of an empty blob, so that one
- * list call reads up to 5,000 of them. The leader writes it before it removes the marker. It is a summary: the state and
+ * `_closed/{time}.{id}`: what a list shows of a run that has ended, all in the metadata of the blob, so that one list
+ * call reads up to 5,000 of them; its content is the word of `endedRun.ts`. The leader writes it before it removes the marker. It is a summary: the state and
  * the manifest decide, and a leader that was deposed for minutes may leave one of a run that has been deleted since.
  */
 const count = z.int().nonnegative();

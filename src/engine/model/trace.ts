@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
  * The trace that a run belongs to (www.w3.org/TR/trace-context). A submit may bring the context of its caller, which the spec
  * and messages keep. A run without one has a trace of its own, named by its uid, so every process knows it without a field.
  *
- * Not promised: that a trace is whole. A message that an older build sent again has lost the caller's context.
+ * Not promised: that a trace is whole. A message that an older build enqueued again has lost the caller's context.
  */
 
 /** What tells the trace of a piece of a run: a message does, and so do a state and its spec. `trace`: the caller's context. */

@@ -10,8 +10,8 @@ import { type Attempt, StorageLostError, type WorkerPorts } from "./ports.ts";
 
 /**
  * Uploads what a calculation's finish made under a name that this attempt alone has, and returns what the document that
- * names it says of it. The hash comes first, so that only the write of that document can fail after the upload. An
- * upload that fails may have happened; no document will name it, so it is removed.
+ * names it says of it. Its hash is that of the very bytes that are uploaded: before them, or of a joined result while they
+ * pass. An upload that fails may have happened; no document will name it, so it is removed.
  */
 export async function uploadResult(ports: WorkerPorts, attempt: Attempt, blob: string, made: ResultBytes) {
   const { blobs } = ports.storage;

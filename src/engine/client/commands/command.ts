@@ -115,7 +115,8 @@ async function readCommandFacts(client: Client, id: string, retry: boolean): Pro
 
 /**
  * Reads the facts of a deletion, which are little more than the uid, so that a run with unreadable documents, or without a
- * spec, can be deleted. Without any uid only a spec is deleted. Throws `OtherVersionError` for a marker of a newer version, which nobody may overwrite.
+ * spec, can be deleted. Without any uid only a spec is deleted. Throws
+ * `OtherVersionError` for a marker of another version, which nobody may overwrite.
  */
 async function readDeletionFacts(client: Client, id: string): Promise<CommandFacts> {
   const blob = await headMarker(client, id);

@@ -8,6 +8,7 @@ import { packsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
 import { specBlob } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import type { Found } from "../../storage/ports.ts";
 import { tellMessage } from "../decide/messages.ts";
 import { manifestOrNone } from "../poll/poll.ts";
 import type { Submitted, Term } from "../term.ts";
@@ -27,8 +28,7 @@ export interface Ended {
  */
 export async function enlist(term: Term, { state, submitted, manifest: found }: Ended): Promise<void> {
   const { storage, names, leader } = term;
-  const { run, uid, generation } = state;
-  const name = closedBlob(run, submitted?.submittedMs ?? (await specWrittenMs(term, state)));
+  const name = closedBlob(state.run, submitted?.submittedMs ?? (await specWrittenMs(term, state)));
   // One that came after a run failed, or that the leader refused, says nothing of this state.
   const manifest = state.phase === "complete" ? found : undefined;
   const closed = closedRunOf(state, submitted?.spec, manifest);
@@ -45,11 +45,15 @@ export async function enlist(term: Term, { state, submitted, manifest: found }: 
   if (reply.kind === "created") return;
   const there = await storage.blobs.head(names.runs, name, { signal });
   if (there.kind === "missing") return;
-  const { etag, metadata: older } = there.properties;
-  const known = await unlessCorrupt(() => decodeClosedRun(older, name));
-  if (known?.uid === uid && known.generation >= generation) return;
+  if (await isListed(there, state)) return;
   leader.assertLeading();
-  await storage.blobs.replace(names.runs, name, body, { ...write, ifMatch: etag });
+  await storage.blobs.replace(names.runs, name, body, { ...write, ifMatch: there.properties.etag });
+}
+
+/** Whether the blob is of this end, or of a later one of the run. One that does not decode gives way. */
+async function isListed({ properties: { metadata } }: Found, { run, uid, generation }: State) {
+  const known = await unlessCorrupt(() => decodeClosedRun(metadata, `the summary of ${run}`));
+  return known?.uid === uid && known.generation >= generation;
 }
 
 /**
@@ -60,9 +64,7 @@ export async function enlistBefore(term: Term, state: State, submitted: Submitte
   const { storage, names, leader } = term;
   const name = closedBlob(state.run, submitted.submittedMs);
   const there = await storage.blobs.head(names.runs, name, { signal: leader.lost });
-  const known =
-    there.kind === "found" && (await unlessCorrupt(() => decodeClosedRun(there.properties.metadata, name)));
-  if (known && known.uid === state.uid && known.generation >= state.generation) return;
+  if (there.kind === "found" && (await isListed(there, state))) return;
   await enlist(term, { state, submitted, manifest: await manifestOrNone(term, state) });
 }
 

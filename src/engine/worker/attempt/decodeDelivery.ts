@@ -6,7 +6,7 @@ import { decodeMessage, decodeTell, type TellMessage, type WorkMessage } from ".
 import { droppedBlob } from "../../model/names.ts";
 import type { Delivery, WorkerPorts } from "../ports.ts";
 
-/** The message; undefined where it was enqueued again for a newer version, or recorded as dropped. */
+/** The message; undefined where it was enqueued again for another version, or recorded as dropped. */
 export async function decodeDelivery(
   ports: WorkerPorts,
   delivery: Delivery,
@@ -43,7 +43,7 @@ function checkSendable(text: string): void {
 }
 
 /**
- * A copy of a newer version's message that counts how often it waited for one and is otherwise the same. Undefined after
+ * A copy of another version's message that counts how often it waited for one and is otherwise the same. Undefined after
  * `heldForNewerMax` times, since a forged version never comes. A count needs no clock.
  */
 function heldCopyOf(text: string): string | undefined {

@@ -59,8 +59,10 @@ export async function writeOutput(
     if (there.kind === "missing") return "existed";
     const { contentType, etag } = there.properties;
     if (belongsTo(wanted, parseOutputFacts(contentType))) return "existed";
-    const plan = await readDocument(blobs, [runs, runBlobs(run, uid, origin).plan], planSchema);
-    if (message.plan !== undefined && plan?.sha256 !== message.plan)
+    const isPlanOfRun = async (): Promise<boolean> =>
+      (await readDocument(blobs, [runs, runBlobs(run, uid, origin).plan], planSchema))?.sha256 ===
+      message.plan;
+    if (message.plan !== undefined && !(await isPlanOfRun()))
       throw new DroppedError("its plan is not the run's any more");
     const replaced = await blobs.replace(runs, name, bytes, { ...write, ifMatch: etag });
     return replaced.kind === "replaced" ? "replaced" : "existed";

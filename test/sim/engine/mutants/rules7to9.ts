@@ -36,8 +36,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
     edits: edit(
       "leader/perform/enlist.ts",
-      "blobs.replace(names.runs, name, body, { ...write, ifMatch: etag });",
-      "blobs.setMetadata(names.runs, name, write.metadata, { signal, ifMatch: etag });",
+      "blobs.replace(names.runs, name, body, { ...write, ifMatch",
+      "blobs.setMetadata(names.runs, name, write.metadata, { signal, ifMatch",
     ),
   },
   {

@@ -29,6 +29,22 @@ const request = { id: "r", chunks: 10, packSize: 2 } as const;
 const filesOf = ({ run }: Script, id = "r"): number =>
   [...(run(id)?.blobs.keys() ?? [])].filter((name) => name.includes("/files/")).length;
 
+/** A run whose chunks save files ends with a gap, and its retry computes the chunk. */
+async function mendGap(script: Script): Promise<void> {
+  const { broken, must, run } = script;
+  script.start();
+  script.start();
+  broken.saves = true;
+  broken.chunks.add(5);
+  await script.submit({ ...request, tolerate: { chunks: 1 } });
+  await script.untilEnded();
+  must(run()?.manifests.get(1)?.folded === 9, "one chunk is missing");
+  broken.chunks.clear();
+  await script.tell("retry");
+  await script.untilEnded(2);
+  script.mustBe("complete", 2);
+}
+
 /** A finisher writes the files of a run behind each other into one result. */
 const joins: Readonly<Record<string, Scenario>> = {
   "a finisher dies or sleeps at each read and write of a result that joins files": async () => {
@@ -70,18 +86,8 @@ const joins: Readonly<Record<string, Scenario>> = {
 
   "a run that joins files has a gap, and its retry mends it": () =>
     play({ seed: 55, tree: deepTree, chunkMs: () => 200 }, async (script) => {
-      const { broken, must, run } = script;
-      script.start();
-      script.start();
-      [broken.saves, broken.joins] = [true, true];
-      broken.chunks.add(5);
-      await script.submit({ ...request, tolerate: { chunks: 1 } });
-      await script.untilEnded();
-      must(run()?.manifests.get(1)?.folded === 9, "one chunk is missing");
-      broken.chunks.clear();
-      await script.tell("retry");
-      await script.untilEnded(2);
-      script.mustBe("complete", 2);
+      script.broken.joins = true;
+      await mendGap(script);
     }),
 
   "a file that is another than its name says fails the run that would join it": () =>
@@ -120,18 +126,8 @@ export const saves: Readonly<Record<string, Scenario>> = {
 
   "a run that saves files has a gap, its retry mends it, and a deletion leaves none of them": () =>
     play({ seed: 52, tree: deepTree, chunkMs: () => 200 }, async (script) => {
-      const { broken, must, run } = script;
-      script.start();
-      script.start();
-      broken.saves = true;
-      broken.chunks.add(5);
-      await script.submit({ ...request, tolerate: { chunks: 1 } });
-      await script.untilEnded();
-      must(run()?.manifests.get(1)?.folded === 9, "one chunk is missing");
-      broken.chunks.clear();
-      await script.tell("retry");
-      await script.untilEnded(2);
-      script.mustBe("complete", 2);
+      const { must, run } = script;
+      await mendGap(script);
       must(filesOf(script) === 10, "each chunk has its file, and clean-up leaves them");
       await script.tell("delete");
       await script.until("the run is deleted", () => run() === undefined);
