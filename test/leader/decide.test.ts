@@ -13,7 +13,7 @@ import {
   runNotes,
   seen,
 } from "../support/runFixtures.ts";
-import { allSent, first, observedAt, startMs, step, tasksOf } from "./deciding.ts";
+import { allSent, alone, first, observedAt, startMs, step, tasksOf } from "./deciding.ts";
 
 describe("the journey of a run", () => {
   test("a new run is planned: recorded first, sent after the write", () => {
@@ -155,7 +155,7 @@ test("a decision changes nothing of what it is given", () => {
     });
     const known = { working, notes, sent: frozen(newSent(0)) };
     const before = structuredClone(known);
-    const at = { nowMs: startMs + 60_000, localMs: 60_000, ...plain };
+    const at = { nowMs: startMs + 60_000, localMs: 60_000, share: alone, ...plain };
     const draft = decide(known, frozen(seen(found)), at);
     expect(known).toEqual(before);
     expect(draft.notes).not.toBe(notes);

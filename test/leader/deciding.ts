@@ -1,5 +1,5 @@
 import { decide } from "../../src/engine/leader/decide/decide.ts";
-import { type DecideAt, type Draft, newDraft } from "../../src/engine/leader/decide/draft.ts";
+import { type DecideAt, type Draft, newDraft, type Share } from "../../src/engine/leader/decide/draft.ts";
 import { taskMessage } from "../../src/engine/leader/decide/messages.ts";
 import {
   type Lists,
@@ -27,6 +27,9 @@ export const limitMs = 300_000;
 export const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: startMs });
 
 /** Decides once, `afterMs` after the start, after a poll that listed all there is where `found` says nothing else. */
+/** No other run takes the workers. */
+export const alone: Share = { runs: 1, packsAtOnce: undefined };
+
 export function step(
   state: State,
   found: Partial<Seen> = {},
@@ -35,7 +38,7 @@ export function step(
   { sent = newSent(0), ...more }: Partial<DecideAt> & { readonly sent?: Sent } = {},
 ): Draft {
   const lists = listedAt(afterMs);
-  const at = { nowMs: startMs + afterMs, localMs: afterMs, limitMs, ...more };
+  const at = { nowMs: startMs + afterMs, localMs: afterMs, limitMs, share: alone, ...more };
   const draft = decide({ working: state, notes, sent }, seen({ lists, ...found }), at);
   // As whoever performs it does.
   Object.assign(notes, draft.notes);
@@ -78,7 +81,12 @@ export const waitingFor = (...works: readonly Work[]): Partial<SeenQueue> => ({
 
 /** A draft of nothing yet, for tests of single steps. */
 export const draftOf = (state: State, notes = runNotes(), nowMs = startMs, packLimitMs = limitMs): Draft =>
-  newDraft({ working: state, notes, sent: newSent(0) }, { nowMs, localMs: 0, limitMs: packLimitMs });
+  newDraft(
+    { working: state, notes, sent: newSent(0) },
+    {
+      ...{ nowMs, localMs: 0, limitMs: packLimitMs, share: alone },
+    },
+  );
 
 /** The tasks that are sent once this decision is confirmed. */
 export const tasksOf = ({ state }: Pick<Draft, "state">) =>

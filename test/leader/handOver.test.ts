@@ -10,10 +10,10 @@ import { computing, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 const slowly = { loopMs: 2_000, fastLoopMs: 2_000 };
-/** A run of ten packs that were all sent, and none of which has ended or will be late before the test ends. */
+/** A run of six packs that were all sent, and none of which has ended or will be late before the test ends. */
 const atWork = (): State => ({
-  ...{ ...computing(10), cursor: 10, inFlight: 10, open: { 0: { done: "" } } },
-  batches: [{ upTo: 10, atMs: Date.UTC(2030, 0, 2) }],
+  ...{ ...computing(6), cursor: 6, inFlight: 6, open: { 0: { done: "" } } },
+  batches: [{ upTo: 6, atMs: Date.UTC(2030, 0, 2) }],
 });
 
 /** Counts state writes, by run. */
@@ -35,8 +35,8 @@ test("handing over a thousand active runs writes only those of which something i
   const dirty = [3, 40, 41, 500, 777, 998, 999].map((run) => `r${run}`);
   for (let run = 0; run < 1_000; run += 1) {
     // One pack of these is still to be sent; what was sent is recorded a second later at the earliest.
-    const ahead = dirty.includes(`r${run}`) ? { cursor: 9, inFlight: 9 } : {};
-    await twin.addRun(`r${run}`, planOf(10), { state: { ...atWork(), ...ahead } });
+    const ahead = dirty.includes(`r${run}`) ? { cursor: 5, inFlight: 5 } : {};
+    await twin.addRun(`r${run}`, planOf(6), { state: { ...atWork(), ...ahead } });
   }
   const writes = countWrites(twin);
   const { log } = twin.ports;
@@ -51,14 +51,14 @@ test("handing over a thousand active runs writes only those of which something i
   expect(takenOver).toBe(1_000);
   expect(new Set(writes.values())).toEqual(new Set([1, 2]));
   expect([...writes].filter(([, times]) => times > 1).map(([id]) => id)).toEqual(dirty);
-  for (const id of dirty) expect(await twin.stateOf(id)).toMatchObject({ cursor: 10, term: 7 });
+  for (const id of dirty) expect(await twin.stateOf(id)).toMatchObject({ cursor: 6, term: 7 });
 });
 
 test("one run whose state storage refuses keeps no other from being written at the end", async () => {
   const twin = leadOnTwin();
   const runs = 2 * limits.writesAtOnce;
   const ids = Array.from({ length: runs }, (_, run) => `r${run}`);
-  for (const id of ids) await twin.addRun(id, planOf(10), { state: { ...atWork(), cursor: 9, inFlight: 9 } });
+  for (const id of ids) await twin.addRun(id, planOf(6), { state: { ...atWork(), cursor: 5, inFlight: 5 } });
   const { replace } = twin.storage.blobs;
   const { log } = twin.ports;
   let takenOver = 0;
@@ -74,12 +74,12 @@ test("one run whose state storage refuses keeps no other from being written at t
       : replace(...write);
   await twin.lead(600_000, slowly).catch(() => {});
   const cursors = await Promise.all(ids.map(async (id) => (await twin.stateOf(id)).cursor));
-  expect(cursors.filter((cursor) => cursor === 10)).toHaveLength(runs - 1);
+  expect(cursors.filter((cursor) => cursor === 6)).toHaveLength(runs - 1);
 });
 
 test("a leader whose signal fires begins no other batch of runs", async () => {
   const twin = leadOnTwin();
-  for (let run = 0; run < 100; run += 1) await twin.addRun(`r${run}`, planOf(10), { state: atWork() });
+  for (let run = 0; run < 100; run += 1) await twin.addRun(`r${run}`, planOf(6), { state: atWork() });
   const writes = countWrites(twin);
   const { replace } = twin.storage.blobs;
   twin.storage.blobs.replace = (...write) => {
@@ -97,7 +97,7 @@ test.each([
   ["in what it does beside its runs begins it once", "beside", 1],
 ])("a leader whose signal fires %s", async (_, where, times) => {
   const twin = leadOnTwin();
-  await twin.addRun("r", planOf(10), { state: atWork() });
+  await twin.addRun("r", planOf(6), { state: atWork() });
   const { replace } = twin.storage.blobs;
   twin.storage.blobs.replace = (...write) => {
     if (where === "poll") twin.end();
@@ -121,7 +121,7 @@ test.each([
   async (isLost, times) => {
     const twin = leadOnTwin();
     // The pack that is still to be sent is recorded a second later at the earliest.
-    await twin.addRun("r", planOf(10), { state: { ...atWork(), cursor: 9, inFlight: 9 } });
+    await twin.addRun("r", planOf(6), { state: { ...atWork(), cursor: 5, inFlight: 5 } });
     const writes = countWrites(twin);
     const lost = new AbortController();
     Object.assign(twin.leader, { lost: lost.signal });
@@ -178,7 +178,7 @@ test.each([
   const twin = leadOnTwin();
   const { storage, leader, names } = twin;
   const { clock } = twin.ports;
-  await twin.addRun("r", planOf(10), { state: atWork() });
+  await twin.addRun("r", planOf(6), { state: atWork() });
   const contentType = "application/octet-stream; ms=100; attempt=1; calls=0.0.0.0.0.0";
   const done = (pack: number) =>
     void storage.blobs.create(names.runs, runBlobs("r", "uidr").part(0, pack), "x", { contentType });

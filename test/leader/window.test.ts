@@ -7,7 +7,7 @@ import { turnKey } from "../../src/engine/leader/seen.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, marker, parts, runNotes } from "../support/runFixtures.ts";
-import { observedAt, step } from "./deciding.ts";
+import { alone, observedAt, step } from "./deciding.ts";
 
 const running = (packs: number, rate: number, meanMs: number, change: Partial<State> = {}): State => ({
   ...computing(packs),
@@ -19,16 +19,16 @@ const running = (packs: number, rate: number, meanMs: number, change: Partial<St
 
 test("a run alone shares nothing and has two packs per worker and eight seconds of work", () => {
   const state = running(100_000, 200, 1_000, { inFlight: 700 });
-  expect(shareOut([state])).toEqual([undefined]);
+  expect(shareOut([state], 0)(state.run)).toEqual(alone);
   const notes = { ...runNotes(), window: 1_000 };
-  updateWindow(state, notes);
+  updateWindow(state, notes, alone);
   expect(notes.window).toBe(200 * 10);
 });
 
 test("a new leader sends as many packs as a first one, and what the rate asks for where that is more", () => {
   const windowOf = (rate: number) => {
     const notes = runNotes();
-    updateWindow(running(100_000, rate, 100), notes);
+    updateWindow(running(100_000, rate, 100), notes, alone);
     return notes.window;
   };
   expect([5, 200].map(windowOf)).toEqual([limits.windowFirst, 1_640]);
@@ -38,35 +38,72 @@ test("a plan that counts on many workers has two packs for each in flight from t
   const windowOf = (workers: number) => {
     const state = running(100_000, 0, 0);
     const notes = runNotes();
-    updateWindow({ ...state, layout: { ...layoutOf(state), packMs: 2_000, workers } }, notes);
+    updateWindow({ ...state, layout: { ...layoutOf(state), packMs: 2_000, workers } }, notes, alone);
     return notes.window;
   };
   expect([1, 100, 1_000].map(windowOf)).toEqual([limits.windowFirst, limits.windowFirst, 2_000]);
 });
 
+/** What each of these has of the workers, in packs at once. */
+function sharesOf(...states: readonly State[]) {
+  const named = states.map((state, index) => ({ ...state, run: `run-${index}` }));
+  return named.map(({ run }) => shareOut(named, 0)(run).packsAtOnce);
+}
+
 test("two runs have half of the workers each, whatever share they had before", () => {
   const big = running(100_000, 180, 1_000);
   const young = running(100_000, 20, 1_000);
-  expect(shareOut([big, young])).toEqual([100, 100]);
+  expect(sharesOf(big, young)).toEqual([100, 100]);
 });
 
 test("what a run cannot use goes to the others", () => {
   const big = running(100_000, 200, 1_000);
   const capped = running(100_000, 0, 0, { cap: 10 });
   const short = running(30, 0, 0);
-  expect(shareOut([big, capped, short])).toEqual([160, 10, 30]);
+  expect(sharesOf(big, capped, short)).toEqual([160, 10, 30]);
 });
 
 test("a run that computes nothing takes no share", () => {
   const big = running(100_000, 200, 1_000);
-  expect(shareOut([big, { ...running(9, 5, 10), phase: "finishing" }])[0]).toBeUndefined();
-  expect(shareOut([big, { ...running(99, 5, 10), paused: true }])[0]).toBeUndefined();
+  expect(sharesOf(big, { ...running(9, 5, 10), phase: "finishing" })).toEqual([undefined, undefined]);
+  expect(sharesOf(big, { ...running(99, 5, 10), paused: true })).toEqual([undefined, undefined]);
+});
+
+test("many runs have parts of a worker each", () => {
+  const shares = sharesOf(...Array.from({ length: 100 }, () => running(1_000, 1, 20)));
+  for (const share of shares) expect(share).toBeCloseTo(0.02);
+});
+
+test("runs that begin together share the first window, also those that are planned or not read yet", () => {
+  const windowOf = (others: readonly State[], unread: number) => {
+    const state = { ...running(100_000, 0, 0), run: "one" };
+    const notes = runNotes();
+    updateWindow(state, notes, shareOut([state, ...others], unread)("one"));
+    return notes.window;
+  };
+  const planned: State = { ...running(1, 0, 0), phase: "planning" };
+  const paused = running(100_000, 0, 0, { paused: true });
+  expect(windowOf([], 0)).toBe(limits.windowFirst);
+  expect(windowOf([planned, paused], 0)).toBe(limits.windowFirst / 2);
+  expect(windowOf([planned], 6)).toBe(limits.windowFirst / 8);
+  expect(windowOf([], 999)).toBe(limits.windowMin);
+});
+
+test("among others it holds at least one full message, and doubles only while the queues are dry", () => {
+  const windowsOf = (meanMs: number, drained: boolean) => {
+    const notes = { ...runNotes(), window: 40, drained };
+    updateWindow(running(100_000, 0.1, meanMs, { inFlight: 0 }), notes, { runs: 50, packsAtOnce: 0.001 });
+    return notes.window;
+  };
+  expect(windowsOf(1, false)).toBe(limits.packsPerMessageMax);
+  expect(windowsOf(1_000, false)).toBe(limits.windowMin);
+  expect(windowsOf(1_000, true)).toBe(80);
 });
 
 test("the same share of the workers is more packs for the run with the shorter ones", () => {
   const windows = [100, 1_000].map((meanMs) => {
     const notes = { ...runNotes(), window: 100_000 };
-    updateWindow(running(100_000, 1, meanMs), notes, 10);
+    updateWindow(running(100_000, 1, meanMs), notes, { runs: 2, packsAtOnce: 10 });
     return notes.window;
   });
   expect(windows).toEqual([820, 100]);
@@ -74,11 +111,12 @@ test("the same share of the workers is more packs for the run with the shorter o
 
 test("behind others a young run has its share of the urgent queue; alone only its first eight packs", () => {
   const state = running(1_000, 0, 0);
-  expect(isUrgent(state, 7)).toBe(true);
-  expect(isUrgent(state, 8)).toBe(false);
-  expect(isUrgent({ ...state, inFlight: 9 }, 9, 10)).toBe(true);
-  expect(isUrgent({ ...state, inFlight: 10 }, 10, 10)).toBe(false);
-  expect(isUrgent({ ...state, inFlight: 0 }, 256, 10)).toBe(false);
+  const among = { runs: 2, packsAtOnce: 10 };
+  expect(isUrgent(state, 7, alone)).toBe(true);
+  expect(isUrgent(state, 8, alone)).toBe(false);
+  expect(isUrgent({ ...state, inFlight: 9 }, 9, among)).toBe(true);
+  expect(isUrgent({ ...state, inFlight: 10 }, 10, among)).toBe(false);
+  expect(isUrgent({ ...state, inFlight: 0 }, 256, among)).toBe(false);
 });
 
 const settings = { loopMs: 2_000, fastLoopMs: 100 };

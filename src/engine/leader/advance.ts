@@ -4,7 +4,7 @@ import { encodeWake, wakeFromLeader } from "../model/message.ts";
 import { deadlineMs } from "../model/state.ts";
 import { restsUntil } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
-import type { DecideAt } from "./decide/draft.ts";
+import type { DecideAt, Share } from "./decide/draft.ts";
 import { wantedOf } from "./decide/want.ts";
 import { deleteAsked } from "./deletion/deleteRun.ts";
 import { openRun, withdraw } from "./openRun.ts";
@@ -20,8 +20,7 @@ export interface Loop {
   readonly pages: PageBudget;
   /** Pages for the partials of one run, so that a large one leaves some to those beside it. */
   pagesPerRun: number;
-  /** By id: the packs of a run that may be computed at once, where several runs share the workers. */
-  readonly shares: ReadonlyMap<string, number | undefined>;
+  readonly shareOf: (run: string) => Share;
   /** What workers and queues tell, where they were read in this loop. */
   readonly observed: Observed | undefined;
   /** Runs for which no page was left in this loop; they come first in the next. */
@@ -84,10 +83,10 @@ async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   if (untilMs !== undefined) await layToRest(run, untilMs);
 }
 
-function decideAtOf({ term, spec, listed }: TermRun, { shares, observed }: Loop): DecideAt {
+function decideAtOf({ term, spec, listed }: TermRun, { shareOf, observed }: Loop): DecideAt {
   const limitMs = Math.min(term.packLimitMs, spec.packLimitMs ?? term.packLimitMs);
   const { id, nowMs } = listed;
-  return { nowMs, localMs: term.clock.monotonicMs(), limitMs, share: shares.get(id), observed };
+  return { nowMs, localMs: term.clock.monotonicMs(), limitMs, share: shareOf(id), observed };
 }
 
 /** A command that came between the list and the record of `finishing` must still count, so the marker is read again. */

@@ -57,7 +57,7 @@ export async function coordinate(
   while (!leader.signal.aborted) {
     const listed = await listMarkers(term);
     if (listed === "unreachable") continue;
-    const { markers, pages } = listed;
+    const { markers } = listed;
     const schedules = await keepSchedules(term, listed.all);
     term.kept = listed.kept;
     term.tellActive?.(leader.term, markers.length);
@@ -68,7 +68,7 @@ export async function coordinate(
 
     const localMs = clock.monotonicMs();
     const observed = await observeFor([...runs.values()], localMs, observe);
-    const loop = newLoop(runs, pages, observed);
+    const loop = newLoop(runs, listed, observed);
     loop.skipPause = schedules.moved;
     const waits = (marker: ListedMarker) =>
       term.backoff.waits(marker, localMs) ||
@@ -115,16 +115,16 @@ function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): 
 
 function newLoop(
   runs: ReadonlyMap<string, TermRun>,
-  markerPages: number,
+  { markers, pages: markerPages }: { readonly markers: readonly ListedMarker[]; readonly pages: number },
   observed: Observed | undefined,
 ): Loop {
   const states = [...runs.values()].map((run) => run.working);
-  const shares = shareOut(states);
+  const unread = markers.filter(({ id, metadata }) => metadata["want"] === "run" && !runs.has(id)).length;
   const signPages = observed === undefined ? 0 : 1;
   return {
     pages: { left: Math.max(limits.pagesPerLoopMax - markerPages - signPages, limits.pagesForRunsMin) },
     pagesPerRun: 1,
-    shares: new Map([...runs.keys()].map((id, index) => [id, shares[index]])),
+    shareOf: shareOut(states, unread),
     observed,
     unlisted: new Set(),
     skipPause: false,

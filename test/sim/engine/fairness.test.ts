@@ -26,3 +26,26 @@ test.each([1, 10])(
     expect(behind / alone).toBeLessThanOrEqual(3);
   },
 );
+
+test("many runs that begin together progress evenly, also when their leader has died", async () => {
+  const [runs, packs] = [40, 300];
+  const engine = engineWorld({ seed: 5, code: { chunkMs: () => 20 } });
+  for (let count = 0; count < 3; count += 1) engine.start();
+  const ids = Array.from({ length: runs }, (_, index) => `run-${index}`);
+  await Promise.all(ids.map((id) => engine.submit({ id, chunks: packs, packSize: 1 })));
+  const seen: number[] = [];
+  for (let share = 0; share < 0.9; ) {
+    await engine.world.advance(10_000);
+    const states = await Promise.all(ids.map((id) => engine.state(id)));
+    const done = states.map((state) => state?.packsDone ?? 0);
+    const sum = done.reduce((a, b) => a + b, 0);
+    share = sum / (runs * packs);
+    // Jain's index: 1 where all are equal.
+    if (share > 0.25) seen.push(sum ** 2 / (runs * done.reduce((a, b) => a + b * b, 0)));
+    if (seen.length === 1) {
+      engine.instances.find((one) => one.leading())?.kill();
+      engine.start();
+    }
+  }
+  expect(Math.min(...seen)).toBeGreaterThanOrEqual(0.9);
+});

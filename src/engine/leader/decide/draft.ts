@@ -6,9 +6,16 @@ import type { Sends, State } from "../../model/state.ts";
 import { type DecideTime, type Known, type RunNotes, type Sent, sendKey, unsentTasks } from "../notes.ts";
 import type { Observed } from "../seen.ts";
 
+/** What a run has of the workers. */
+export interface Share {
+  /** Runs that take them, or will: 1 for a run alone. */
+  readonly runs: number;
+  /** Packs of this run that may be computed at once; undefined for a run alone, and while no outcome tells what all compute. */
+  readonly packsAtOnce: number | undefined;
+}
+
 export interface DecideAt extends DecideTime {
-  /** Packs of this run that may be computed at once; absent where it shares the workers with no other run. */
-  readonly share?: number | undefined;
+  readonly share: Share;
   /** What workers and queues tell; absent where they were not read in this loop. */
   readonly observed?: Observed | undefined;
 }

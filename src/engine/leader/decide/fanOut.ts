@@ -7,8 +7,8 @@ import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
 import type { RunNotes } from "../notes.ts";
 import type { Seen } from "../seen.ts";
-import { addSend, addTask, type Draft, layoutOf, newTask, roomToWrite } from "./draft.ts";
-import { mean, packsAtOnce, sharing } from "./pace.ts";
+import { addSend, addTask, type Draft, layoutOf, newTask, roomToWrite, type Share } from "./draft.ts";
+import { mean, packsAtOnce, packsTogether } from "./pace.ts";
 import { outcomeOf } from "./track.ts";
 
 /**
@@ -95,22 +95,27 @@ export function openReused(state: State): void {
 }
 
 /**
- * For each run, how many of its packs may be computed at once: what all runs together compute at once, shared evenly.
- * What one cannot use (its cap, or few packs left) goes to the others. Undefined where nothing is to be shared: for a
- * run alone, and for runs of which nothing is known yet.
+ * What each run has of the workers: what all runs together compute at once, shared evenly. What one cannot use (its cap,
+ * or few packs left) goes to the others. A run that is paused, or whose code no instance has, takes none of them. `unread`
+ * is how many more runs there are, whose states this leader has not read.
  */
-export function shareOut(states: readonly State[]): readonly (number | undefined)[] {
-  const { computing, known } = sharing(states);
-  if (known.length === 0) return states.map(() => undefined);
+export function shareOut(states: readonly State[], unread: number): (run: string) => Share {
+  const begun = states.filter(
+    ({ phase, paused, otherCode }) =>
+      (phase === "planning" || phase === "computing") && !paused && otherCode === undefined,
+  );
+  const runs = Math.max(1, begun.length + unread);
+  const computing = begun.filter(({ phase }) => phase === "computing");
+  const known = computing.length < 2 ? [] : computing.filter(({ durationsMs }) => durationsMs.length > 0);
   let total = known.reduce((sum, state) => sum + packsAtOnce(state), 0);
-  const shares = new Map<State, number>();
-  const byDemand = [...computing].sort((a, b) => demandOf(a) - demandOf(b));
+  const shares = new Map<string, number>();
+  const byDemand = known.length === 0 ? [] : computing.sort((a, b) => demandOf(a) - demandOf(b));
   for (const [served, state] of byDemand.entries()) {
-    const share = Math.max(1, Math.min(demandOf(state), total / (byDemand.length - served)));
-    shares.set(state, share);
-    total = Math.max(0, total - share);
+    const share = Math.min(demandOf(state), total / (byDemand.length - served));
+    shares.set(state.run, share);
+    total -= share;
   }
-  return states.map((state) => shares.get(state));
+  return (run) => ({ runs, packsAtOnce: shares.get(run) });
 }
 
 function demandOf({ layout, cap, packsDone, packsFailed }: State): number {
@@ -120,27 +125,34 @@ function demandOf({ layout, cap, packsDone, packsFailed }: State): number {
 
 /**
  * Once a poll: two packs per worker and eight seconds of work at the rate of this run, or at its fair share of all. Until
- * the first outcomes it is a fixed number. It is never under 8, at most twice the last window and at least nine tenths of
- * it. Where the workers took more than half of it since the last poll, or the queues show that they took all, the rate says
- * less than they can, and it is doubled. Whoever sends applies the cap.
+ * the first outcomes it is a fixed number, which the runs under way share. It is never under 8 or a full message, and at most
+ * twice the last window. Where the queues show that the workers took all, the rate says less than they can, and it is doubled;
+ * for a run alone also where they took more than half of it since the last poll. Whoever sends applies the cap.
  */
-export function updateWindow(state: State, notes: RunNotes, share?: number): void {
+export function updateWindow(state: State, notes: RunNotes, share: Share): void {
   const meanMs = mean(state.durationsMs);
   const outcomes = state.durationsMs.length + state.packsFailed;
-  const shared = share !== undefined && meanMs > 0;
-  const rate = shared ? (share * 1_000) / meanMs : state.rate;
+  const atOnce = meanMs > 0 ? share.packsAtOnce : undefined;
+  const shared = atOnce !== undefined;
+  const rate = shared ? (atOnce * 1_000) / meanMs : state.rate;
+  const first = firstWindow(state) / share.runs;
   const wanted =
     outcomes < limits.outcomesForRate || rate === 0
-      ? firstWindow(state)
+      ? Math.ceil(first)
       : Math.ceil((rate * (2 * meanMs + limits.windowAheadMs)) / 1_000);
-  const few = notes.drained || (outcomes > 0 && state.inFlight <= notes.window / 2);
-  notes.starved = !shared && few && mayGrow(state, notes);
+  const few = notes.drained || (!shared && outcomes > 0 && state.inFlight <= notes.window / 2);
+  notes.starved = few && mayGrow(state, notes);
   // A rate that was measured while leaders died says little, and the next one may die soon.
-  const twice = notes.window === 0 ? Math.max(wanted, shared ? 0 : firstWindow(state)) : notes.window * 2;
+  const twice = notes.window === 0 ? Math.max(wanted, shared ? 0 : Math.ceil(first)) : notes.window * 2;
   // Alone it falls slowly, because the first outcomes make the rate look low.
   const least = shared ? 0 : Math.floor(notes.window * 0.9);
   const grows = notes.starved || notes.window === 0;
-  notes.window = Math.max(grows ? twice : Math.min(wanted, twice), least, limits.windowMin);
+  notes.window = Math.max(
+    grows ? twice : Math.min(wanted, twice),
+    least,
+    limits.windowMin,
+    packsTogether(state),
+  );
 }
 
 /**
@@ -164,7 +176,7 @@ const mayGrow = (state: State, { window }: RunNotes): boolean =>
  * The first packs of a run go to the urgent queue, so that it is under way at once. Behind other runs a young one
  * has as many packs there as its share of the workers, instead of waiting behind their seconds of work.
  */
-export function isUrgent(state: State, pack: number, share?: number): boolean {
+export function isUrgent(state: State, pack: number, share: Share): boolean {
   if (pack < limits.urgentFirstPacks) return true;
-  return share !== undefined && pack < limits.urgentYoungPacks && state.inFlight < share;
+  return pack < limits.urgentYoungPacks && state.inFlight < (share.packsAtOnce ?? 0);
 }

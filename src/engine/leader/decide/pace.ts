@@ -42,23 +42,8 @@ export function trackRate(
   state.rate += weight * (now - state.rate);
 }
 
-/** Packs that are computed at the same moment, by Little's law. */
-export const packsAtOnce = (state: State): number =>
-  Math.max(1, Math.ceil((state.rate * mean(state.durationsMs)) / 1000));
-
-/**
- * The runs that share the workers, and those of them with outcomes; none are known where a run is alone. A run whose code no
- * instance has takes none of them.
- */
-export function sharing(states: readonly State[]) {
-  const computing = states.filter(
-    ({ phase, paused, otherCode }) => phase === "computing" && !paused && otherCode === undefined,
-  );
-  return {
-    computing,
-    known: computing.length < 2 ? [] : computing.filter((state) => state.durationsMs.length > 0),
-  };
-}
+/** Packs that are computed at the same moment, by Little's law: of short ones, or of many runs, a part of one. */
+export const packsAtOnce = (state: State): number => (state.rate * mean(state.durationsMs)) / 1_000;
 
 /** Packs that share a message, of those that take as long as these did. */
 export function packsTogether({ durationsMs }: State, left = Number.POSITIVE_INFINITY): number {
