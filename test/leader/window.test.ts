@@ -100,13 +100,14 @@ test("among others it holds at least one full message, and doubles only while th
   expect(windowsOf(1_000, true)).toBe(80);
 });
 
-test("the same share of the workers is more packs for the run with the shorter ones", () => {
-  const windows = [100, 1_000].map((meanMs) => {
+test("the same share of the workers is more packs for the run with the shorter ones, as far as they can be told apart", () => {
+  const windows = [0, 0.02, limits.packCallsMs, 100, 1_000].map((meanMs) => {
     const notes = { ...runNotes(), window: 100_000 };
     updateWindow(running(100_000, 1, meanMs), notes, { runs: 2, packsAtOnce: 10 });
     return notes.window;
   });
-  expect(windows).toEqual([820, 100]);
+  expect(windows).toEqual([4_020, 4_020, 4_020, 820, 100]);
+  expect(sharesOf(running(1_000, 10, 0), running(1_000, 30, 0.04))).toEqual([0.4, 0.4]);
 });
 
 test("behind others a young run has its share of the urgent queue; alone only its first eight packs", () => {

@@ -33,7 +33,7 @@ export const limits = {
   packMsShort: 500,
   /** Where there would be fewer packs, they are rather too short than too long. */
   packsFew: 20,
-  /** A run that keeps its partials has at least so many packs if it has as many chunks: a changed one costs its pack. */
+  /** At least so many for a run that keeps its partials, if it has as many chunks: a changed one costs its pack. */
   packsReusable: 128,
   /** A shorter pack is mostly overhead. */
   packMsMin: 250,
@@ -47,9 +47,9 @@ export const limits = {
   planSampleShare: 0.05,
   /** and each taken once never more than this. */
   planSampleMsMax: 2_000,
-  /** They are taken again for up to `packMsMin`, since code may be slow at first, but at most so often. */
+  /** They are taken again for up to `packMsMin`, since code may be slow at first, but at most so often; with more chunks
+   *  where they were shorter than this, as too little of it is the chunk's own time. */
   planRounds: 8,
-  /** A shorter sample has more chunks the next time: too little of it is the chunk's own time. */
   planSampleMsMin: 5,
 
   // One loop of a leader.
@@ -57,9 +57,8 @@ export const limits = {
   listPageMax: 5_000,
   /** Names of neighboring shards that are listed together: ten of the largest, whose last few may need a second page. */
   namesTogetherMax: 5_120,
-  /** List pages of one loop, over all runs. */
+  /** List pages of one loop over all runs, and those that remain for them, however long the list of markers is. */
   pagesPerLoopMax: 25,
-  /** Pages of a loop that remain for the runs, however long the list of markers is. */
   pagesForRunsMin: 5,
   /** Shards that are recounted ahead of the cursor at a time. */
   recountAhead: 10,
@@ -92,6 +91,8 @@ export const limits = {
   /** but at most this many packs: a few for each of a few hundred instances. */
   windowFirst: 256,
   windowMin: 8,
+  /** A pack takes a worker for at least this long, however little it computes: its calls of storage. */
+  packCallsMs: 20,
   /** Outcomes needed before rate and mean are trusted. */
   outcomesForRate: 8,
   /** Durations kept for p95 and mean. */
@@ -213,9 +214,8 @@ export const limits = {
   blobBatchMax: 32,
   /** Blobs that one poll deletes of a deleted run: other runs wait meanwhile. */
   deletesPerPoll: 500,
-  /** Expiry is due once in each of these periods, counted from 1970 by storage's clock: once a day (UTC). */
+  /** Expiry is due once in each of these periods, counted from 1970 by storage's clock; beside runs it makes slices. */
   expiryEveryMs: 86_400_000,
-  /** Beside runs one slice of the expiry is made this often. */
   expiryBesideEveryMs: 60_000,
   /** Runs that one slice of the expiry judges at the same time: those that expired are deletions, which other runs wait for. */
   expiryReadsAtOnce: 16,

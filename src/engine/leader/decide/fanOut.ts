@@ -8,7 +8,7 @@ import type { State } from "../../model/state.ts";
 import type { RunNotes } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import { addSend, addTask, type Draft, layoutOf, newTask, roomToWrite, type Share } from "./draft.ts";
-import { mean, packsAtOnce, packsTogether } from "./pace.ts";
+import { packsAtOnce, packsTogether, takenMs } from "./pace.ts";
 import { outcomeOf } from "./track.ts";
 
 /**
@@ -130,16 +130,16 @@ function demandOf({ layout, cap, packsDone, packsFailed }: State): number {
  * for a run alone also where they took more than half of it since the last poll. Whoever sends applies the cap.
  */
 export function updateWindow(state: State, notes: RunNotes, share: Share): void {
-  const meanMs = mean(state.durationsMs);
+  const packMs = takenMs(state);
   const outcomes = state.durationsMs.length + state.packsFailed;
-  const atOnce = meanMs > 0 ? share.packsAtOnce : undefined;
+  const atOnce = state.durationsMs.length > 0 ? share.packsAtOnce : undefined;
   const shared = atOnce !== undefined;
-  const rate = shared ? (atOnce * 1_000) / meanMs : state.rate;
+  const rate = shared ? (atOnce * 1_000) / packMs : state.rate;
   const first = firstWindow(state) / share.runs;
   const wanted =
     outcomes < limits.outcomesForRate || rate === 0
       ? Math.ceil(first)
-      : Math.ceil((rate * (2 * meanMs + limits.windowAheadMs)) / 1_000);
+      : Math.ceil((rate * (2 * packMs + limits.windowAheadMs)) / 1_000);
   const few = notes.drained || (!shared && outcomes > 0 && state.inFlight <= notes.window / 2);
   notes.starved = few && mayGrow(state, notes);
   // A rate that was measured while leaders died says little, and the next one may die soon.

@@ -42,8 +42,11 @@ export function trackRate(
   state.rate += weight * (now - state.rate);
 }
 
-/** Packs that are computed at the same moment, by Little's law: of short ones, or of many runs, a part of one. */
-export const packsAtOnce = (state: State): number => (state.rate * mean(state.durationsMs)) / 1_000;
+/** For how long a pack takes a worker, as far as is known. */
+export const takenMs = ({ durationsMs }: State): number => Math.max(mean(durationsMs), limits.packCallsMs);
+
+/** Packs that workers have at the same moment, by Little's law: of short ones, or of many runs, a part of one. */
+export const packsAtOnce = (state: State): number => (state.rate * takenMs(state)) / 1_000;
 
 /** Packs that share a message, of those that take as long as these did. */
 export function packsTogether({ durationsMs }: State, left = Number.POSITIVE_INFINITY): number {
