@@ -40,7 +40,7 @@ async function roll(script: Script, to: typeof old | typeof reading): Promise<vo
 }
 
 const rolls = (seed: number, fleet: ReadonlyArray<typeof old | typeof reading>, version: number) =>
-  play({ seed, tree: deepTree, chunkMs: () => 1_500 }, async (script) => {
+  play({ seed, tree: deepTree, chunkMs: () => 2_500 }, async (script) => {
     const { world, run, must } = script;
     const [first = old, ...others] = fleet;
     for (let count = 0; count < 3; count += 1) script.start(first);
