@@ -15,7 +15,7 @@ import {
   storeRows,
 } from "./sql/partial.ts";
 import { planQuery } from "./sql/planQuery.ts";
-import { loadChunk, type SqlInput } from "./sql/sources/loadChunk.ts";
+import { emptyData, loadChunk, type SqlInput } from "./sql/sources/loadChunk.ts";
 import { loadTables } from "./sql/sources/loadTables.ts";
 import {
   joinRejects,
@@ -100,6 +100,10 @@ async function mapChunk({ input, columns, files, store }: ChunkToMap, session: S
     return input.reader.kind === "csv" ? { ...partial, rejects: await takeRejects(local, session) } : partial;
   } catch (error) {
     if (!(error instanceof CalculationError) || error.code !== "query-failed") throw error;
+    if (error.message.includes("Binder Error")) {
+      await emptyData(input, session);
+      await store(noRejects);
+    }
     await refuseOtherEncoding(local, input.reader);
     // DuckDB names the local copy of a file, or none.
     if (!/Invalid Input Error|JSON/.test(error.message)) throw error;

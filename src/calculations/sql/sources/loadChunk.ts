@@ -68,12 +68,16 @@ export async function loadChunk(
   return local;
 }
 
-/** The columns that a query names: of Parquet no others are there. A table needs one, and a query may name none. */
+/**
+ * The columns that a query names: of Parquet no others are there. A query may name none, and a table needs one: its name
+ * is longer than any that the query names.
+ */
 function neededList(columns: readonly string[] | "all", all: readonly (readonly [string, string])[]): string {
   if (columns === "all") return "*";
   const names = new Set(columns.map((name) => name.toLowerCase()));
   const needed = new Set(all.map(([name]) => name).filter((name) => names.has(name.toLowerCase())));
-  return needed.size === 0 ? "null as none" : [...needed].map(identifier).join(", ");
+  const list = [...needed].map(identifier).join(", ");
+  return list === "" ? `null as ${identifier(["no", ...columns].join(" "))}` : list;
 }
 
 const valueText = (value: string | null | undefined): string => (value == null ? "null" : textLiteral(value));
@@ -233,6 +237,10 @@ function withHive(
   const named = values.map(([name, value]) => `${value} as ${identifier(name)}`);
   return `select ${[...own, ...named].join(", ")} from (${select})`;
 }
+
+/** Makes `data` a view of all columns without rows, for an error that names what there is. */
+export const emptyData = ({ reader, hive }: SqlInput, session: Session): Promise<void> =>
+  session.run(`create or replace temp view data as ${noRows(reader, hive)}`);
 
 function noRows({ columns }: Reader, hive: readonly HiveColumn[]): string {
   const all = new Map<string, string>([...columns, ...hive]);

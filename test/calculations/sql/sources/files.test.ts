@@ -191,4 +191,13 @@ describe("what a query does not need is not read", () => {
     });
     expect(rows).toEqual([{ n: 0, s: null }]);
   });
+
+  test.each([
+    ["count(none) as n", /column "none" not found.* "(k|x)"$/],
+    ["data.none", /does not have a column named "none"|column "none" not found/],
+    ["k, xx", /column "xx" not found.* "x"$/],
+  ])("%s, where no file has such a column: refused, with one that is there", async (columns, why) => {
+    const params = { source: "data/hive/", chunkBytes: 1e6, query: `select ${columns} from data` };
+    await expect(counted(params)).rejects.toThrow(why);
+  });
 });
