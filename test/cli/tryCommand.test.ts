@@ -18,12 +18,15 @@ beforeAll(async () => {
   await writeFile(
     join(folder, "mine.mjs"),
     `import { z } from "leasefold";
-     export default { name: "mine", summary: "a test", params: z.object({ bad: z.coerce.number().default(-1), hangs: z.coerce.boolean().default(false) }),
+     export default { name: "mine", summary: "a test", params: z.object({ bad: z.coerce.number().default(-1), hangs: z.coerce.boolean().default(false), ends: z.string().default("") }),
        plan: () => [10, 20, 30],
        compute({ index, input, params }) {
          console.log("seen", input);
          if (index === params.bad) throw new Error("no good");
          if (params.hangs) for (;;);
+         if (params.ends === "floats") void Promise.reject(new Error("lost"));
+         if (params.ends === "waits") return new Promise(() => {});
+         if (params.ends === "exits") process.exit(3);
          return input + 1;
        },
        merge: (a, b) => a + b, zero: () => 0 };`,
@@ -84,6 +87,19 @@ test("a chunk that throws is told of with the lines of the user's code, as a fai
   expect(code).toBe(7);
   expect(err).toMatch(/at .*mine\.mjs:6:.*\nleasefold: chunk 1: no good \(mine\.mjs:6\)\n$/);
 }, 60_000);
+
+test.each([
+  ["floats", "an error that nothing awaits: lost (mine.mjs:8)"],
+  ["waits", "it awaits a promise that nothing settles"],
+  ["exits", "the calculation ended its process: process.exit(3)"],
+])(
+  "code that %s is told of as what ends its chunk",
+  async (ends, why) => {
+    const { code, out, err } = await run(`try ./mine.mjs --chunk 2 --ends ${ends}`);
+    expect([code, out, err.split("\n").at(-2)]).toEqual([7, "", `leasefold: chunk 2: ${why}`]);
+  },
+  60_000,
+);
 
 test("a chunk that the plan does not have is refused", async () => {
   const { code, err } = await run("try ./mine.mjs --chunk 3");

@@ -9,7 +9,7 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
   [4, "storage is not reachable or refused the call"],
   [5, "the signed-in identity lacks a role"],
   [6, "stored data is damaged or of a newer version"],
-  [7, "the calculation failed, in a run or tried by plan; check: it breaks a law"],
+  [7, "the calculation failed, in a run or tried here; check: it breaks a law"],
   [70, "a bug in Leasefold"],
   [75, "lead: another leads, and --wait was not given"],
   [76, "lead: the lease was lost and the command stopped; else its own exit code"],

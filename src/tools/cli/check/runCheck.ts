@@ -118,7 +118,7 @@ const causes: Readonly<Record<ThreadEnd["why"], { readonly likely: string; reado
     cure: "throw an error instead; it fails only its own pack",
   },
   crash: {
-    likely: "an error in a callback, outside any promise",
+    likely: "an error in a callback, or a promise that nothing awaits",
     cure: "await everything that compute starts",
   },
 };

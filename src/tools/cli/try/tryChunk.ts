@@ -1,16 +1,19 @@
+import { writeSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import inspector from "node:inspector/promises";
 import type { AnyCalculation, Calculations } from "../../../engine/calculation/contract.ts";
 import { type FileAccess, filesOver } from "../../../engine/calculation/files.ts";
+import { placeOf } from "../../../engine/calculation/placeOf.ts";
 import { runCompute, runPlan } from "../../../engine/calculation/runJob.ts";
 import { setUp } from "../../../engine/calculation/shared.ts";
 import type { Client } from "../../../engine/client/client.ts";
 import { failures } from "../../../engine/client/failures.ts";
 import { chunkInput } from "../../../engine/client/planInputs.ts";
 import { readPlan, readState, requireSpec } from "../../../engine/client/runDocuments.ts";
-import { InputError } from "../../../engine/model/errors.ts";
+import { CalculationError, InputError, messageOf } from "../../../engine/model/errors.ts";
 import { shownIdentity } from "../../../engine/model/identity.ts";
 import type { Clock } from "../../../engine/storage/ports.ts";
+import { calculationFailed } from "../exitCodes.ts";
 
 /** One chunk of a run: how many chunks that has, and the input of this one where its plan lists them. */
 interface PlannedChunk {
@@ -58,7 +61,9 @@ export async function planChunk(
     if (index >= from && index < from + inputs.length) input = inputs[index - from];
     from += inputs.length;
   };
-  const { chunks } = await runPlan(calculation, params, take, { files: filesOver(access) });
+  const { chunks } = await alone("plan", () =>
+    runPlan(calculation, params, take, { files: filesOver(access) }),
+  );
   checkChunk(index, chunks);
   return { params, index, count: chunks, input, planMs: clock.monotonicMs() - startedMs };
 }
@@ -116,12 +121,44 @@ export async function tryChunk(
   const files = timedFiles(access, clock);
   const pack = { params, from: index, to: index + 1, count, inputs: [input] };
   const tried = inspect ? stopping(calculation) : calculation;
-  const ready = await setUp(tried, params, filesOver(files.access));
-  const compute = () => runCompute(ready, pack, filesOver(files.access));
-  const startedMs = clock.monotonicMs();
-  const partial = await (profile === undefined ? compute() : profiled(profile, compute));
-  const computeMs = clock.monotonicMs() - startedMs;
-  return { ...chunk, partial, computeMs, filesMs: files.spentMs(), fileBytes: files.bytes() };
+  return alone(`chunk ${index}`, async () => {
+    const ready = await setUp(tried, params, filesOver(files.access));
+    const compute = () => runCompute(ready, pack, filesOver(files.access));
+    const startedMs = clock.monotonicMs();
+    const partial = await (profile === undefined ? compute() : profiled(profile, compute));
+    const computeMs = clock.monotonicMs() - startedMs;
+    return { ...chunk, partial, computeMs, filesMs: files.spentMs(), fileBytes: files.bytes() };
+  });
+}
+
+/** Runs user code that has no thread of its own: what would end the thread is an error of the code here too. */
+async function alone<T>(what: string, run: () => Promise<T>): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const crashed = (cause: unknown): void =>
+    reject(
+      new CalculationError(
+        "thread-crashed",
+        `${what}: an error that nothing awaits: ${messageOf(cause)}${placeOf(cause)}`,
+        { cause },
+      ),
+    );
+  const idle = (): void =>
+    reject(new CalculationError("never-settled", `${what}: it awaits a promise that nothing settles`));
+  const left = (code: number): void => {
+    // Those from 128 on are of signals.
+    if (code >= 128) return;
+    writeSync(2, `leasefold: ${what}: the calculation ended its process: process.exit(${code})\n`);
+    process.exitCode = calculationFailed;
+  };
+  process.on("uncaughtException", crashed).on("beforeExit", idle).on("exit", left);
+  try {
+    const value = await Promise.race([run(), ended]);
+    // A rejection that nothing handles is told of after the turn in which it was made.
+    await Promise.race([new Promise((turned) => setImmediate(turned)), ended]);
+    return value;
+  } finally {
+    process.off("uncaughtException", crashed).off("beforeExit", idle).off("exit", left);
+  }
 }
 
 /** One step into, from where this stops, is the user's code. */
