@@ -1,7 +1,7 @@
 """A calculation of Leasefold in Python: `leasefold.serve(plan=…, compute=…, merge=…, zero=…)` answers the requests of a worker.
 
 What a function gets has crossed as JSON: lists, dicts with text keys, text, numbers, booleans and None. A number is a
-double: NaN and infinity are refused, -0.0 arrives as 0, and so is an integer beyond 2**53 - 1, which text can carry.
+double: -0.0 arrives as 0. NaN, infinity and an integer beyond 2**53 - 1 are refused; text can carry them.
 A partial may be `bytes` where the definition says `parts: "bytes"`. What is printed becomes lines of `leasefold logs`.
 
 The process ends when its input does, even while a function runs. Not promised: that for native code which never gives
@@ -14,6 +14,7 @@ import json
 import os
 import queue
 import sys
+import sysconfig
 import threading
 import traceback
 from dataclasses import dataclass
@@ -167,6 +168,18 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} is no JSON")
 
 
+_libraries = tuple(
+    os.path.join(folder, "")
+    for name, folder in sysconfig.get_paths().items()
+    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+
+
 def _place(error: BaseException) -> str:
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename != __file__]
+    """The line of the user's code that led to the error, `pi.py:12`; empty if none did."""
+    frames = [
+        one
+        for one in traceback.extract_tb(error.__traceback__)
+        if one.filename != __file__ and not one.filename.startswith(("<", *_libraries))
+    ]
     return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
