@@ -75,6 +75,14 @@ test("--folder gives a calculation the files of this machine, and a folder that 
   const { out, err } = await run("try ./reads.mjs --folder ./data --chunk 1 --json");
   expect(err).toBe("");
   expect(JSON.parse(out)).toMatchObject({ index: 1, count: 2, partial: "in b.txt" });
+  const sets = "invalid --folder: it sets the source itself: leave --source out";
+  const reads = "invalid --folder: mine reads no files: it has no parameter source";
+  for (const command of ["try", "check"])
+    for (const [asked, why] of [
+      ["./reads.mjs --folder ./data --source x/", sets],
+      ["./mine.mjs --folder ./data", reads],
+    ])
+      expect(await run(`${command} ${asked}`)).toMatchObject({ code: 2, err: `leasefold: ${why}\n` });
   const none = await run("try ./reads.mjs --folder ./none");
   expect([none.code, none.err]).toEqual([
     2,

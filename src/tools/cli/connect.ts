@@ -201,10 +201,10 @@ export function filesHere(
   { env, folder }: Surroundings,
   client: () => Promise<Client>,
   asked: string | undefined,
-): { readonly access: FileAccess; readonly pairs: readonly string[] } {
-  if (asked === undefined) return { access: clientFiles(client, env), pairs: [] };
+): { readonly access: FileAccess; readonly source?: string } {
+  if (asked === undefined) return { access: clientFiles(client, env) };
   try {
-    return { access: folderAccess(resolve(folder, asked)), pairs: [`source=${folderSource}`] };
+    return { access: folderAccess(resolve(folder, asked)), source: folderSource };
   } catch (cause) {
     throw badOption("folder", `cannot read the folder ${asked}: ${systemReason(cause)}`);
   }

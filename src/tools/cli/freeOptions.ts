@@ -52,6 +52,23 @@ export function readFreeOptions(
   return params;
 }
 
+/**
+ * The parameters with the source that `--upload` or `--folder` gives. Throws `InputError` where the calculation has no such
+ * parameter, and where it is given too.
+ */
+export function withSource(
+  option: "upload" | "folder",
+  calculation: { readonly name: string; readonly params: readonly ParamRow[] },
+  given: Readonly<Record<string, unknown>>,
+  source: string,
+): Record<string, unknown> {
+  const refused = (why: string): InputError => invalid(option, `invalid --${option}: ${why}`);
+  if (!calculation.params.some(({ name }) => name === "source"))
+    throw refused(`${calculation.name} reads no files: it has no parameter source`);
+  if ("source" in given) throw refused("it sets the source itself: leave --source out");
+  return { ...given, source };
+}
+
 /** The text as the listed value or the first type of the row that it fits; lists and objects are given as JSON. */
 function typedValue({ name, type, values }: ParamRow, text: string | undefined, shown: string): unknown {
   const types = new Set(type.split(" | "));

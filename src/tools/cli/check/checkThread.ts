@@ -10,7 +10,7 @@ import { filesBehind } from "../../../engine/calculation/moduleGraph.ts";
 import { ConfigError, InputError, LeasefoldError, messageOf } from "../../../engine/model/errors.ts";
 import { systemClock } from "../../../engine/storage/system.ts";
 import { threadPort } from "../../../engine/worker/threads/threadTask.ts";
-import { readFreeOptions } from "../freeOptions.ts";
+import { readFreeOptions, withSource } from "../freeOptions.ts";
 import { powerAdvice, watchCalls } from "./watchCalls.ts";
 
 export interface LawsOrder {
@@ -22,6 +22,8 @@ export interface LawsOrder {
   readonly tokens: readonly string[];
   readonly pairs: readonly string[];
   readonly own: readonly string[];
+  /** That of `--folder`. */
+  readonly source?: string | undefined;
   /** Chunks to check the laws on, at most. */
   readonly chunks: number | undefined;
 }
@@ -69,7 +71,12 @@ async function main(): Promise<void> {
   const known = await loadCalculations(data.files);
   const calculation = data.name === undefined ? known.list().at(-1) : known.get(data.name);
   if (calculation === undefined) throw new Error("the registry is empty");
-  const raw = readFreeOptions(data.tokens, data.pairs, known.describeParams(calculation), data.own);
+  const rows = known.describeParams(calculation);
+  const given = readFreeOptions(data.tokens, data.pairs, rows, data.own);
+  const raw =
+    data.source === undefined
+      ? given
+      : withSource("folder", { name: calculation.name, params: rows }, given, data.source);
   const parsed = known.parseParams(calculation, raw);
   say({ say: "loaded", calculation: calculation.name, params: raw });
   const { access } = threadPort(data.port);

@@ -121,14 +121,15 @@ export function addCheck(program: Command, session: Session): void {
       ) => {
         const { cli } = session;
         const { param = [], limit, chunks, folder } = options;
-        const { access, pairs } = filesHere(cli, () => session.client(), folder);
+        const { access, source } = filesHere(cli, () => session.client(), folder);
         for (const [name, value] of Object.entries({ chunks, limit })) checkRange(name, value, 1);
         const file = fileAsked(cli.folder, asked);
         const request = {
           files: calculationFiles(cli, file),
           name: file === undefined ? asked : undefined,
           tokens: command.args.slice(1),
-          pairs: [...param, ...pairs],
+          pairs: param,
+          source,
           own: optionNames(command),
           chunks,
           limitMs: limit * 1000,

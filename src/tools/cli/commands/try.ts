@@ -7,7 +7,7 @@ import { CalculationError, failRunCode, laterCode } from "../../../engine/model/
 import { registryFor } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { filesHere } from "../connect.ts";
-import { readFreeOptions } from "../freeOptions.ts";
+import { readFreeOptions, withSource } from "../freeOptions.ts";
 import {
   badOption,
   calculationCommand,
@@ -47,9 +47,9 @@ export function addTry(program: Command, session: Session): void {
       const calculation = calculations.get(name);
       const tokens = command.args.slice(1);
       const rows = describeParams(calculation);
-      const { access, pairs } = filesHere(cli, () => session.client(), options.folder);
-      const all = [...(options.param ?? []), ...pairs];
-      const given = readFreeOptions(tokens, all, rows, optionNames(command));
+      const { access, source } = filesHere(cli, () => session.client(), options.folder);
+      const own = readFreeOptions(tokens, options.param, rows, optionNames(command));
+      const given = source === undefined ? own : withSource("folder", { name, params: rows }, own, source);
       if (run !== undefined && Object.keys(given).length > 0)
         throw badOption("run", "its parameters are those of the run; give none beside it");
       const { planChunk, recordedChunk, tryChunk } = await import("../try/tryChunk.ts");

@@ -8,6 +8,7 @@ import {
 } from "../../../engine/client/upload/upload.ts";
 import type { AskedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
+import { withSource } from "../freeOptions.ts";
 import { badOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
 import { clipped, right } from "../render/table.ts";
@@ -83,10 +84,7 @@ export async function uploadSource(
   params: Params,
   path: string,
 ): Promise<Params> {
-  if (!calculation.params.some(({ name }) => name === "source"))
-    throw badOption("upload", `${calculation.name} reads no files: it has no parameter source`);
-  if ("source" in params) throw badOption("upload", "it sets the source itself: leave --source out");
-  calculation.check({ ...params, source: "leasefold-inputs/" });
+  calculation.check(withSource("upload", calculation, params, "leasefold-inputs/"));
   const { source } = await uploadWithProgress(session, [path]);
   return { ...params, source };
 }
