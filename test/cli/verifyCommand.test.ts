@@ -56,7 +56,22 @@ describe("leasefold verify", () => {
     verifyingWorker(world);
     const { exitCode, out, err } = await world.run("verify r1 --sample 3");
     expect([exitCode, out]).toEqual([0, expect.stringContaining("3 of 100 packs computed again: 3 equal")]);
-    expect(err).toContain("50 packs are gaps of the result; none was drawn");
+    expect(err).toContain("50 packs have gaps; none of them was drawn");
+  });
+
+  it("says that a pack with one gap was not drawn, and that nothing was compared", async () => {
+    const world = await cliWorld();
+    await finishedRun(world, {
+      complete: false,
+      missing: Array.from({ length: 100 }, (_, pack) => ({ from: 10 * pack, to: 10 * pack + 1 })),
+      folded: 900,
+    });
+    const { exitCode, out, err } = await world.run("verify r1");
+    expect([exitCode, out]).toEqual([
+      0,
+      expect.stringContaining("0 of 100 packs computed again: none to compare"),
+    ]);
+    expect(err).toContain("100 packs have gaps; none of them was drawn");
   });
 
   it("says of an older result how the newest generation ended, and still compares it", async () => {

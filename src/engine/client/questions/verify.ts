@@ -29,7 +29,7 @@ export const verificationSchema = z
     packs: z
       .object({ total: count, missing: count, drawn: count, ...packCounts })
       .describe(
-        "`missing`: gaps of the result, which are never drawn. `not-folded`: the result says that it holds the pack, and keeps no hash of it. `failed`: computing it again failed. `unanswered`: no worker answered in time.",
+        "`missing`: packs of which the result lacks a chunk or all; they are never drawn. `not-folded`: the result says that it holds the pack, and keeps no hash of it. `failed`: computing it again failed. `unanswered`: no worker answered in time.",
       ),
     others: list(
       z.object({
@@ -205,7 +205,7 @@ export function sampleSize(sample: Sample, packs: number): number {
   return Math.min(wanted, packs, clientLimits.verifyPacksMax);
 }
 
-/** Ranges of the packs that the result folded, ascending. A gap always misses whole packs. */
+/** Ranges of the packs that the result folded whole, ascending. */
 export function foldedPacks(layout: Layout, { missing }: Pick<Manifest, "missing">): Range[] {
   const folded: Range[] = [];
   let from = 0;

@@ -234,7 +234,9 @@ async function tellVerification(
   }
   if (packs.missing > 0)
     await session.note(
-      `${countOf(packs.missing, "pack")} ${packs.missing === 1 ? "is a gap" : "are gaps"} of the result; none was drawn`,
+      packs.missing === 1
+        ? "1 pack has gaps and was not drawn"
+        : `${count(packs.missing)} packs have gaps; none of them was drawn`,
     );
   if (others.length === 0) return;
   const rows = others.map(({ pack, chunks, outcome, error }) => [
