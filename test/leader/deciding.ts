@@ -28,7 +28,7 @@ export const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 
 
 /** Decides once, `afterMs` after the start, after a poll that listed all there is where `found` says nothing else. */
 /** No other run takes the workers. */
-export const alone: Share = { runs: 1, packsAtOnce: undefined };
+export const alone: Share = { runs: 1, packsAtOnce: undefined, waitMs: undefined };
 
 export function step(
   state: State,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { layoutOf } from "../../src/engine/leader/decide/draft.ts";
+import { layoutOf, type Share } from "../../src/engine/leader/decide/draft.ts";
 import { isUrgent, shareOut, updateWindow } from "../../src/engine/leader/decide/fanOut.ts";
 import { pauseBetween } from "../../src/engine/leader/decide/pace.ts";
 import { groupsOf } from "../../src/engine/leader/decide/want.ts";
@@ -17,11 +17,14 @@ const running = (packs: number, rate: number, meanMs: number, change: Partial<St
   ...change,
 });
 
+const among = (runs: number, packsAtOnce: number, waitMs?: number): Share => ({ runs, packsAtOnce, waitMs });
+
 test("a run alone shares nothing and has two packs per worker and eight seconds of work", () => {
   const state = running(100_000, 200, 1_000, { inFlight: 700 });
-  expect(shareOut([state], 0)(state.run)).toEqual(alone);
+  const share = shareOut([state], 0)(state.run);
+  expect(share).toEqual({ ...alone, waitMs: 9_000 });
   const notes = { ...runNotes(), window: 1_000 };
-  updateWindow(state, notes, alone);
+  updateWindow(state, notes, share);
   expect(notes.window).toBe(200 * 10);
 });
 
@@ -63,10 +66,48 @@ test("what a run cannot use goes to the others", () => {
   expect(sharesOf(big, capped, short)).toEqual([160, 10, 30]);
 });
 
-test("a run that computes nothing takes no share", () => {
+test("a run that computes nothing takes no share, and has one from its first packs on", () => {
   const big = running(100_000, 200, 1_000);
-  expect(sharesOf(big, { ...running(9, 5, 10), phase: "finishing" })).toEqual([undefined, undefined]);
-  expect(sharesOf(big, { ...running(99, 5, 10), paused: true })).toEqual([undefined, undefined]);
+  expect(sharesOf(big, { ...running(9, 5, 10), phase: "finishing" })).toEqual([undefined, 100]);
+  expect(sharesOf(big, { ...running(99, 5, 10), paused: true })).toEqual([undefined, 100]);
+  const planned: State = { ...running(99, 0, 0), phase: "planning" };
+  expect(sharesOf(big, planned)).toEqual([undefined, 100]);
+  // Nothing tells of the workers that this one leaves idle.
+  expect(sharesOf({ ...big, cap: 200 }, planned)).toEqual([undefined, undefined]);
+});
+
+test("a run whose packs wait for their next attempt has what the others of its window can use", () => {
+  const waits = { works: 990, untilMs: 1, lastMs: 1, work: "", code: "", message: "" };
+  const waiting = running(100_000, 0, 1_000, { inFlight: 1_000, waits });
+  expect(sharesOf(running(100_000, 200, 1_000), waiting)).toEqual([190, 10]);
+});
+
+test("a pack waits as long in every run that shares, whatever its own packs take", () => {
+  const [long, short] = [25_000, 1_000].map((meanMs) => {
+    const notes = { ...runNotes(), window: 100_000 };
+    updateWindow(running(100_000, 1, meanMs), notes, among(2, 10, 21_000));
+    return notes.window;
+  });
+  expect([long, short]).toEqual([(10 * (25 + 21)) / 25, 10 * (1 + 21)].map(Math.ceil));
+});
+
+test("runs that take turns have work for twice the time of a turn, of which half has passed on average", () => {
+  const states = [running(100_000, 100, 1_000), { ...running(100_000, 100, 3_000), run: "other" }];
+  const waitMsAt = (polledMs: number) => shareOut(states, 0, polledMs)("other").waitMs;
+  expect([0, 2_000, 20_000].map(waitMsAt)).toEqual([10_000, 10_000, 82_000]);
+});
+
+test("among others the first window is no more than its share by the planned time, also when a term begins", () => {
+  const windowOf = (state: State, share: Share) => {
+    const notes = runNotes();
+    updateWindow(state, notes, share);
+    return notes.window;
+  };
+  const young = running(100_000, 0, 0);
+  const planned = (packMs: number): State => ({ ...young, layout: { ...layoutOf(young), packMs } });
+  expect(windowOf(planned(25_000), among(2, 10, 8_100))).toBe(14);
+  expect(windowOf(planned(100), among(2, 10, 8_100))).toBe(limits.windowFirst / 2);
+  expect(windowOf(running(100_000, 1, 10_000), { ...alone, runs: 2 })).toBe(28);
 });
 
 test("many runs have parts of a worker each", () => {
@@ -92,7 +133,7 @@ test("runs that begin together share the first window, also those that are plann
 test("among others it holds at least one full message, and doubles only while the queues are dry", () => {
   const windowsOf = (meanMs: number, drained: boolean) => {
     const notes = { ...runNotes(), window: 40, drained };
-    updateWindow(running(100_000, 0.1, meanMs, { inFlight: 0 }), notes, { runs: 50, packsAtOnce: 0.001 });
+    updateWindow(running(100_000, 0.1, meanMs, { inFlight: 0 }), notes, among(50, 0.001));
     return notes.window;
   };
   expect(windowsOf(1, false)).toBe(limits.packsPerMessageMax);
@@ -103,7 +144,7 @@ test("among others it holds at least one full message, and doubles only while th
 test("the same share of the workers is more packs for the run with the shorter ones, as far as they can be told apart", () => {
   const windows = [0, 0.02, limits.packCallsMs, 100, 1_000].map((meanMs) => {
     const notes = { ...runNotes(), window: 100_000 };
-    updateWindow(running(100_000, 1, meanMs), notes, { runs: 2, packsAtOnce: 10 });
+    updateWindow(running(100_000, 1, meanMs), notes, among(2, 10));
     return notes.window;
   });
   expect(windows).toEqual([4_020, 4_020, 4_020, 820, 100]);
@@ -112,12 +153,11 @@ test("the same share of the workers is more packs for the run with the shorter o
 
 test("behind others a young run has its share of the urgent queue; alone only its first eight packs", () => {
   const state = running(1_000, 0, 0);
-  const among = { runs: 2, packsAtOnce: 10 };
   expect(isUrgent(state, 7, alone)).toBe(true);
   expect(isUrgent(state, 8, alone)).toBe(false);
-  expect(isUrgent({ ...state, inFlight: 9 }, 9, among)).toBe(true);
-  expect(isUrgent({ ...state, inFlight: 10 }, 10, among)).toBe(false);
-  expect(isUrgent({ ...state, inFlight: 0 }, 256, among)).toBe(false);
+  expect(isUrgent({ ...state, inFlight: 9 }, 9, among(2, 10))).toBe(true);
+  expect(isUrgent({ ...state, inFlight: 10 }, 10, among(2, 10))).toBe(false);
+  expect(isUrgent({ ...state, inFlight: 0 }, 256, among(2, 10))).toBe(false);
 });
 
 const settings = { loopMs: 2_000, fastLoopMs: 100 };

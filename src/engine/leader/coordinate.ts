@@ -5,7 +5,7 @@ import { flexBilling } from "../model/prices.ts";
 import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { shareOut } from "./decide/fanOut.ts";
-import { isIdle, isInFullSwing, lostAfterMs, pauseBetween } from "./decide/pace.ts";
+import { isIdle, isInFullSwing, lostAfterMs, mean, pauseBetween } from "./decide/pace.ts";
 import { doubtedUpTo } from "./notes.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
@@ -68,12 +68,12 @@ export async function coordinate(
 
     const localMs = clock.monotonicMs();
     const observed = await observeFor([...runs.values()], localMs, observe);
-    const loop = newLoop(runs, listed, observed);
-    loop.skipPause = schedules.moved;
     const waits = (marker: ListedMarker) =>
       term.backoff.waits(marker, localMs) ||
       (marker.metadata["want"] === "delete" && schedules.unsettled(marker.id));
     const order = turns.order(markers).filter((marker) => !waits(marker));
+    const loop = newLoop(runs, order, { pages: listed.pages, localMs, observed });
+    loop.skipPause = schedules.moved;
     await advanceAll(term, loop, order, turns.taken);
     spent = shareSpent(term, spent);
     if (!leader.signal.aborted) {
@@ -115,16 +115,19 @@ function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): 
 
 function newLoop(
   runs: ReadonlyMap<string, TermRun>,
-  { markers, pages: markerPages }: { readonly markers: readonly ListedMarker[]; readonly pages: number },
-  observed: Observed | undefined,
+  markers: readonly ListedMarker[],
+  at: { readonly pages: number; readonly localMs: number; readonly observed: Observed | undefined },
 ): Loop {
-  const states = [...runs.values()].map((run) => run.working);
-  const unread = markers.filter(({ id, metadata }) => metadata["want"] === "run" && !runs.has(id)).length;
+  const { observed } = at;
+  const wanted = markers.filter(({ metadata }) => metadata["want"] === "run");
+  const polled = wanted.flatMap(({ id }) => runs.get(id) ?? []);
+  const states = polled.map(({ working }) => working);
+  const polledMs = mean(polled.map(({ notes }) => at.localMs - notes.polledMs));
   const signPages = observed === undefined ? 0 : 1;
   return {
-    pages: { left: Math.max(limits.pagesPerLoopMax - markerPages - signPages, limits.pagesForRunsMin) },
+    pages: { left: Math.max(limits.pagesPerLoopMax - at.pages - signPages, limits.pagesForRunsMin) },
     pagesPerRun: 1,
-    shareOf: shareOut(states, unread),
+    shareOf: shareOut(states, wanted.length - states.length, polledMs),
     observed,
     unlisted: new Set(),
     skipPause: false,

@@ -28,6 +28,7 @@ export interface Known {
 /** What was judged so far. */
 export interface RunNotes {
   window: number;
+  polledMs: number;
   /** Workers take packs faster than the window grew. */
   starved: boolean;
   rateSample?: { readonly atMs: number; readonly gained: number } | undefined;
@@ -100,6 +101,7 @@ const never = Number.NEGATIVE_INFINITY;
 /** `rate`: as an earlier leader measured it. */
 export const newRunNotes = (localMs: number, rate = 0): RunNotes => ({
   window: 0,
+  polledMs: localMs,
   starved: false,
   rateSinceMs: rate > 0 ? never : localMs,
   phaseSinceMs: localMs,

@@ -45,6 +45,7 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
   askForPlan(draft, seen);
   trackWaits(draft, seen);
   judgeInFlight(draft, seen);
+  notes.polledMs = at.localMs;
   updateWindow(state, notes, at.share);
   fanOut(draft);
   sealShards(draft);

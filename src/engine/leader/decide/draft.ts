@@ -12,6 +12,8 @@ export interface Share {
   readonly runs: number;
   /** Packs of this run that may be computed at once; undefined for a run alone, and while no outcome tells what all compute. */
   readonly packsAtOnce: number | undefined;
+  /** For how long a pack may wait in the queue behind those of all; undefined while no outcome tells. */
+  readonly waitMs: number | undefined;
 }
 
 export interface DecideAt extends DecideTime {

@@ -8,7 +8,7 @@ import type { State } from "../../model/state.ts";
 import type { RunNotes } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import { addSend, addTask, type Draft, layoutOf, newTask, roomToWrite, type Share } from "./draft.ts";
-import { packsAtOnce, packsTogether, takenMs } from "./pace.ts";
+import { mean, packsAtOnce, packsTogether, takenMs } from "./pace.ts";
 import { outcomeOf } from "./track.ts";
 
 /**
@@ -96,54 +96,62 @@ export function openReused(state: State): void {
 
 /**
  * What each run has of the workers: what all runs together compute at once, shared evenly. What one cannot use (its cap,
- * or few packs left) goes to the others. A run that is paused, or whose code no instance has, takes none of them. `unread`
- * is how many more runs there are, whose states this leader has not read.
+ * few packs left, or a window full of packs that wait for their next attempt) goes to the others. A run that is paused, or
+ * whose code no instance has, takes none of them; one that begins in this loop has what it would have beside those that
+ * compute. `unread` is how many more runs there are, whose states this leader has not read; `polledMs` is how long ago
+ * the others were polled, on average: many take turns.
  */
-export function shareOut(states: readonly State[], unread: number): (run: string) => Share {
+export function shareOut(states: readonly State[], unread: number, polledMs = 0): (run: string) => Share {
   const begun = states.filter(
     ({ phase, paused, otherCode }) =>
       (phase === "planning" || phase === "computing") && !paused && otherCode === undefined,
   );
   const runs = Math.max(1, begun.length + unread);
   const computing = begun.filter(({ phase }) => phase === "computing");
-  const known = computing.length < 2 ? [] : computing.filter(({ durationsMs }) => durationsMs.length > 0);
+  const known = computing.filter(({ durationsMs }) => durationsMs.length > 0);
+  if (known.length === 0) return () => ({ runs, packsAtOnce: undefined, waitMs: undefined });
   let total = known.reduce((sum, state) => sum + packsAtOnce(state), 0);
-  const shares = new Map<string, number>();
-  const byDemand = known.length === 0 ? [] : computing.sort((a, b) => demandOf(a) - demandOf(b));
-  for (const [served, state] of byDemand.entries()) {
-    const share = Math.min(demandOf(state), total / (byDemand.length - served));
-    shares.set(state.run, share);
+  // In one queue all wait for the same time. A turn is twice as long as the average of what has passed of it.
+  const waitMs = mean(known.map(takenMs)) + Math.max(limits.windowAheadMs, 2 * 2 * polledMs);
+  // Where caps or their ends hold all back, workers may be idle.
+  const busy = computing.some((state) => demandOf(state) > 2 * packsAtOnce(state));
+  const newcomer = busy ? total / (computing.length + 1) : undefined;
+  const shares = new Map<string, number | undefined>();
+  for (const [served, state] of computing.sort((a, b) => demandOf(a) - demandOf(b)).entries()) {
+    const share = Math.min(demandOf(state), total / (computing.length - served));
+    shares.set(state.run, computing.length > 1 ? share : undefined);
     total -= share;
   }
-  return (run) => ({ runs, packsAtOnce: shares.get(run) });
+  return (run) => ({ runs, packsAtOnce: shares.has(run) ? shares.get(run) : newcomer, waitMs });
 }
 
-function demandOf({ layout, cap, packsDone, packsFailed }: State): number {
+function demandOf({ layout, cap, packsDone, packsFailed, inFlight, waits }: State): number {
   const left = layout === undefined ? 0 : packsOf(layout) - packsDone - packsFailed;
-  return Math.min(cap, left);
+  const awake = waits === undefined ? Number.POSITIVE_INFINITY : Math.max(0, inFlight - waits.works);
+  return Math.min(cap, left, awake);
 }
 
 /**
- * Once a poll: two packs per worker and eight seconds of work at the rate of this run, or at its fair share of all. Until
- * the first outcomes it is a fixed number, which the runs under way share. It is never under 8 or a full message, and at most
- * twice the last window. Where the queues show that the workers took all, the rate says less than they can, and it is doubled;
- * for a run alone also where they took more than half of it since the last poll. Whoever sends applies the cap.
+ * Once a poll: two packs per worker and eight seconds of work at the rate of this run; among others what keeps its fair share
+ * of all at work for as long as its packs wait behind theirs. Until the first outcomes it is a fixed number, which the runs
+ * under way share. It is never under 8 or a full message, and at most twice the last window. Where the queues show that the
+ * workers took all, the rate says less than they can, and it is doubled; for a run alone also where they took more than half
+ * of it since the last poll. Whoever sends applies the cap.
  */
 export function updateWindow(state: State, notes: RunNotes, share: Share): void {
   const packMs = takenMs(state);
   const outcomes = state.durationsMs.length + state.packsFailed;
-  const atOnce = state.durationsMs.length > 0 ? share.packsAtOnce : undefined;
-  const shared = atOnce !== undefined;
-  const rate = shared ? (atOnce * 1_000) / packMs : state.rate;
+  const shared = share.packsAtOnce !== undefined;
+  const rate = shared ? (share.packsAtOnce * 1_000) / packMs : state.rate;
   const first = firstWindow(state) / share.runs;
-  const wanted =
-    outcomes < limits.outcomesForRate || rate === 0
-      ? Math.ceil(first)
-      : Math.ceil((rate * (2 * packMs + limits.windowAheadMs)) / 1_000);
+  const waitMs = (shared ? share.waitMs : undefined) ?? packMs + limits.windowAheadMs;
+  const byRate = (rate * (packMs + waitMs)) / 1_000;
+  const known = outcomes >= limits.outcomesForRate && rate > 0;
+  const wanted = Math.ceil(known ? byRate : shared ? Math.min(first, byRate) : first);
   const few = notes.drained || (!shared && outcomes > 0 && state.inFlight <= notes.window / 2);
   notes.starved = few && mayGrow(state, notes);
-  // A rate that was measured while leaders died says little, and the next one may die soon.
-  const twice = notes.window === 0 ? Math.max(wanted, shared ? 0 : Math.ceil(first)) : notes.window * 2;
+  // A rate that was measured while leaders died says little, and the next one may die soon. Others would wait for so much.
+  const twice = notes.window === 0 ? Math.max(wanted, share.runs > 1 ? 0 : first) : notes.window * 2;
   // Alone it falls slowly, because the first outcomes make the rate look low.
   const least = shared ? 0 : Math.floor(notes.window * 0.9);
   const grows = notes.starved || notes.window === 0;

@@ -42,8 +42,9 @@ export function trackRate(
   state.rate += weight * (now - state.rate);
 }
 
-/** For how long a pack takes a worker, as far as is known. */
-export const takenMs = ({ durationsMs }: State): number => Math.max(mean(durationsMs), limits.packCallsMs);
+/** For how long a pack takes a worker, as planned or as seen. */
+export const takenMs = ({ durationsMs, layout }: State): number =>
+  Math.max(durationsMs.length > 0 ? mean(durationsMs) : (layout?.packMs ?? 0), limits.packCallsMs);
 
 /** Packs that workers have at the same moment, by Little's law: of short ones, or of many runs, a part of one. */
 export const packsAtOnce = (state: State): number => (state.rate * takenMs(state)) / 1_000;
