@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { builtProgram, until } from "../support/builtProgram.ts";
@@ -84,6 +84,12 @@ test("up --add takes no code from a run that is computed, loads what has changed
     "there is already a calculation named slow",
   );
   expect(await pidsNow()).toEqual(pids);
+
+  await rename(join(folder(), "slow.mjs"), join(folder(), "renamed.mjs"));
+  expect((await leasefold("up", "--add", "./renamed.mjs")).out).toContain("the instances have slow");
+  await write("fast.mjs", "fast", 2);
+  expect(await leasefold("up", "--add", "./fast.mjs")).toMatchObject({ code: 0, err: "" });
+  expect(await leasefold("submit", "slow", "--n", "3", "--wait")).toMatchObject({ code: 0, out: "30\n" });
 }, 150_000);
 
 test("without instances here, and for storage elsewhere, up --add says how to start some and how to deploy", async () => {

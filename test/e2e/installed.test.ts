@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -72,11 +72,24 @@ const filesIn = async (at: string): Promise<string[]> =>
 test("the package holds what runs, its types and its pages, and less than 10 MB", async () => {
   const files = await filesIn(installed);
   const allowed =
-    /^(bin\/leasefold\.js|host\.json|package\.json|(README|CHANGELOG|SECURITY)\.md|LICENSE|docs\/.*\.(md|png|svg|json)|dist\/(ui\/(index\.html|app\.(js|css)|openapi\.json)|python\/leasefold\.py|\w[\w-]*\.(cjs|mjs|wasm)|LICENSES\.txt|starter\/calculation(\.test)?\.ts|types\/.*\.d\.ts))$/;
+    /^(bin\/leasefold\.js|host\.json|package\.json|(README|CHANGELOG|SECURITY)\.md|LICENSE|docs\/.*\.(md|png|svg|json)|examples\/.*\.(md|mjs|ts|py)|python\/leasefold\.py|dist\/(ui\/(index\.html|app\.(js|css)|openapi\.json)|python\/leasefold\.py|\w[\w-]*\.(cjs|mjs|wasm)|LICENSES\.txt|starter\/calculation(\.test)?\.ts|types\/.*\.d\.ts))$/;
   expect(files.filter((file) => !allowed.test(file))).toEqual([]);
   expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "host.json", "dist/exact.wasm"]));
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(installed, file))).size));
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(10e6);
+});
+
+test("the package's pages lead to examples and helpers that are in it", async () => {
+  const pages = (await filesIn(installed)).filter((file) => file.endsWith(".md"));
+  const links = await Promise.all(
+    pages.map(async (page) => {
+      const text = await readFile(join(installed, page), "utf8");
+      return [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, to]) => join(dirname(page), String(to)));
+    }),
+  );
+  const own = links.flat().filter((to) => /^(examples|python|docs)\b/.test(to));
+  expect(own.filter((to) => to.startsWith("examples")).length).toBeGreaterThan(5);
+  expect(own.filter((to) => !existsSync(join(installed, to)))).toEqual([]);
 });
 
 test("dist/LICENSES.txt names every package that a source map finds in a bundle, each with a license", async () => {

@@ -71,15 +71,17 @@ export async function addCalculation(
   const own = describeCalculation(loaded, loaded.list().at(-1) as AnyCalculation);
   const codeThere = async () => (await session.instances())?.calculations() ?? [];
   const there = await codeThere();
-  if (there.find(({ name }) => name === own.name)?.code === own.code) return { ...own, file, added: false };
-  const going = there.filter(({ name, changed }) => name === own.name || changed === true);
+  const isThere = there.some(({ code }) => code === own.code);
+  const going = there.filter(
+    ({ name, code, changed }) => code !== own.code && (name === own.name || changed === true),
+  );
   await refuseIfComputed(
     session,
     going.map(({ code }) => code),
   );
   await ask(session, found.path, file);
   const now = (await codeThere()).find(({ name }) => name === own.name)?.code;
-  if (now === own.code) return { ...own, file, added: true };
+  if (now === own.code) return { ...own, file, added: !isThere };
   throw new ConfigError(
     "not-added",
     `${given}: the instances have other code of ${own.name}: it has changed meanwhile`,

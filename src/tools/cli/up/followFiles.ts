@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { filesBehind, hashNow } from "../../../engine/calculation/moduleGraph.ts";
@@ -31,7 +32,7 @@ export async function followFiles(
 ): Promise<void> {
   const { clock, signal } = cli;
   const urls = (): readonly string[] => files.map((file) => pathToFileURL(file).href);
-  const hashes = (): string => (watch ? urls().map(hashNow).join() : "");
+  const hashes = (): string => urls().map(hashNow).join();
   const restart = async (): Promise<void> => {
     for (const one of instances) {
       if (signal.aborted) return;
@@ -45,8 +46,9 @@ export async function followFiles(
     if (signal.aborted) return;
     const asked = await added.next();
     if (asked !== undefined) {
-      const error = await addFile(cli, files, asked);
-      if (error === undefined) {
+      const isLoaded = files.includes(asked) && hashes() === loaded;
+      const error = isLoaded ? undefined : await addFile(cli, files, asked, tell);
+      if (error === undefined && !isLoaded) {
         tell(`the instances load ${basename(asked)} and restart, one after the other`);
         await restart();
         loaded = before = hashes();
@@ -54,6 +56,7 @@ export async function followFiles(
       await added.answer(asked, error);
       continue;
     }
+    if (!watch) continue;
     const now = hashes();
     const isWhole = now === before;
     before = now;
@@ -69,17 +72,24 @@ export async function followFiles(
   }
 }
 
-/** Appends the file unless it is there already, in which case it may have changed. Returns why it does not load beside the others. */
+/**
+ * Appends the file unless it is there already, in which case it may have changed. Files that are gone, such as one that was
+ * renamed, are left out from now on: no instance would start with them. Returns why it does not load beside the others.
+ */
 async function addFile(
   cli: Pick<Cli, "env" | "folder" | "signal">,
   files: string[],
   file: string,
+  tell: (line: string) => void,
 ): Promise<string | undefined> {
   if (files.includes(file)) return await loadError(cli, [file]);
   if (file.includes(",")) return `${file}: a path must not contain a comma`;
+  const gone = files.filter((one) => !existsSync(one));
+  const there = [...files.filter((one) => !gone.includes(one)), file];
   try {
-    await loadFiles([...files, file], cli);
-    files.push(file);
+    await loadFiles(there, cli);
+    files.splice(0, files.length, ...there);
+    for (const one of gone) tell(`${one} is gone: the instances no longer load it`);
     return undefined;
   } catch (error) {
     return messageOf(error);
