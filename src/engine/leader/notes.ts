@@ -28,6 +28,7 @@ export interface Known {
 /** What was judged so far. */
 export interface RunNotes {
   window: number;
+  /** When it was decided about last, by this process's clock. */
   polledMs: number;
   /** Workers take packs faster than the window grew. */
   starved: boolean;
