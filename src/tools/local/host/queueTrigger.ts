@@ -23,10 +23,16 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
   let stopping = false;
   let pause = new AbortController();
   const running = new Set<Promise<void>>();
+  // A race of all would leave a reaction at each time in a delivery that leads for minutes.
+  let oneEnded = Promise.withResolvers<void>();
   let failing = false;
 
   const start = (message: ReceivedMessage) => {
-    const delivery = deliver(options, message).finally(() => running.delete(delivery));
+    const delivery = deliver(options, message).finally(() => {
+      running.delete(delivery);
+      oneEnded.resolve();
+      oneEnded = Promise.withResolvers();
+    });
     running.add(delivery);
   };
 
@@ -54,7 +60,7 @@ export function startQueueListener(options: QueueTriggerOptions): Listener {
     let found = true;
     while (!stopping) {
       if (running.size > options.newBatchThreshold) {
-        await Promise.race(running);
+        await oneEnded.promise;
         continue;
       }
       const messages = await receive();
