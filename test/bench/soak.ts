@@ -69,6 +69,7 @@ async function soak(fleet: Fleet, amounts: Amounts, say: Say): Promise<BenchResu
       `${residentMb.toFixed(1)} MB, ${handles} handles; ${mostMb.toFixed(0)} MB, ${mostHandles}`,
     );
   const kept = left.undocumented.length + left.uncleaned.length;
+  for (const path of [...left.undocumented, ...left.uncleaned].slice(0, 5)) say(`  left: ${path}`);
   row("left: blobs; messages", `${kept}; ${left.hidden + left.visible}`);
   row("leader's turn beside it: median, p99, longest", loops.told());
   goal("every result has the bytes of one loop", wrong === 0);
