@@ -100,6 +100,7 @@ async function mapChunk({ input, columns, files, store }: ChunkToMap, session: S
     return input.reader.kind === "csv" ? { ...partial, rejects: await takeRejects(local, session) } : partial;
   } catch (error) {
     if (!(error instanceof CalculationError) || error.code !== "query-failed") throw error;
+    // The columns at hand are those that the query names: asked again over all, it is refused with one that is there.
     if (error.message.includes("Binder Error")) {
       await emptyData(input, session);
       await store(noRejects);

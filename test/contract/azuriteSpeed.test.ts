@@ -213,7 +213,7 @@ describe("the emulator with functions that do less work", () => {
     const spent = async (connectionString: string, pid: number): Promise<number> => {
       const { blobs } = connectStorage({ connectionString });
       await blobs.ensureContainer("folders");
-      const names = Array.from({ length: 4_000 }, (_, index) => `run-${index}/part`);
+      const names = Array.from({ length: 8_000 }, (_, index) => `run-${index}/part`);
       for (let from = 0; from < names.length; from += 50)
         await Promise.all(names.slice(from, from + 50).map((name) => blobs.create("folders", name, "{}")));
       const before = cpuSecondsOf(pid);

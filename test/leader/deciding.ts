@@ -26,10 +26,10 @@ export const limitMs = 300_000;
 
 export const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: startMs });
 
-/** Decides once, `afterMs` after the start, after a poll that listed all there is where `found` says nothing else. */
 /** No other run takes the workers. */
 export const alone: Share = { runs: 1, packsAtOnce: undefined, waitMs: undefined };
 
+/** Decides once, `afterMs` after the start, after a poll that listed all there is where `found` says nothing else. */
 export function step(
   state: State,
   found: Partial<Seen> = {},
@@ -83,9 +83,7 @@ export const waitingFor = (...works: readonly Work[]): Partial<SeenQueue> => ({
 export const draftOf = (state: State, notes = runNotes(), nowMs = startMs, packLimitMs = limitMs): Draft =>
   newDraft(
     { working: state, notes, sent: newSent(0) },
-    {
-      ...{ nowMs, localMs: 0, limitMs: packLimitMs, share: alone },
-    },
+    { nowMs, localMs: 0, limitMs: packLimitMs, share: alone },
   );
 
 /** The tasks that are sent once this decision is confirmed. */

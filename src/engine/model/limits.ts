@@ -214,7 +214,7 @@ export const limits = {
   blobBatchMax: 32,
   /** Blobs that one poll deletes of a deleted run: other runs wait meanwhile. */
   deletesPerPoll: 500,
-  /** Expiry is due once in each of these periods, counted from 1970 by storage's clock; beside runs it makes slices. */
+  /** Expiry is due once in each such period, counted from 1970 by storage's clock; beside runs a slice is made this often. */
   expiryEveryMs: 86_400_000,
   expiryBesideEveryMs: 60_000,
   /** Runs that one slice of the expiry judges at the same time: those that expired are deletions, which other runs wait for. */
