@@ -1,6 +1,7 @@
 import { BlobServiceClient, type StoragePipelineOptions, StorageRetryPolicyType } from "@azure/storage-blob";
 import { QueueServiceClient } from "@azure/storage-queue";
 import { ConfigError, messageOf, StorageError } from "../engine/model/errors.ts";
+import { whyNoToken } from "../engine/model/storageHost.ts";
 import { callMeter } from "../engine/storage/calls.ts";
 import { plainNames } from "../engine/storage/plainNames.ts";
 import type { Storage } from "../engine/storage/ports.ts";
@@ -27,6 +28,8 @@ export type StorageConnection =
       readonly blobServiceUri: string;
       readonly queueServiceUri: string;
       readonly credential: TokenCredential;
+      /** A host suffix beside those of Azure Storage to which the token may be sent (`--storage-host`). */
+      readonly storageHost?: string | undefined;
     };
 
 /** Connects the ports to an account. No call is made yet; a connection that cannot be read is a ConfigError. */
@@ -35,7 +38,7 @@ export function connectStorage(connection: StorageConnection): Storage {
   const blobClient = countingHttpClient(meter, blobBillingClass);
   const queueClient = countingHttpClient(meter, () => "queue");
   try {
-    if ("credential" in connection) checkHttps(connection.blobServiceUri, connection.queueServiceUri);
+    if ("credential" in connection) checkHosts(connection);
     const blobs = blobService(connection, { httpClient: blobClient, retryOptions: retry });
     const leases = blobService(connection, { httpClient: blobClient, retryOptions: neverRetry });
     const queues = queueService(connection, { httpClient: queueClient, retryOptions: retry });
@@ -73,10 +76,15 @@ const retry = {
 /** The election retries lease calls by its own policy. */
 const neverRetry = { maxTries: 1 };
 
-/** The SDK checks this only at the first call, where it would look like a bug. */
-function checkHttps(...uris: readonly string[]): void {
-  for (const uri of uris) {
-    if (new URL(uri).protocol !== "https:") throw new Error(`an identity needs https, not ${uri}`);
+/** Every connection passes here, so that a token is sent to Azure Storage over https alone. */
+function checkHosts(connection: Extract<StorageConnection, { readonly credential: unknown }>): void {
+  const { blobServiceUri, queueServiceUri, storageHost } = connection;
+  for (const [service, uri] of [
+    ["blob", blobServiceUri],
+    ["queue", queueServiceUri],
+  ] as const) {
+    const why = whyNoToken(uri, service, storageHost);
+    if (why !== undefined) throw new Error(`${uri} gets no token: ${why}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { parseArgs } from "node:util";
 import type { TokenCredential } from "@azure/identity";
 import { ConfigError } from "../engine/model/errors.ts";
 import type { StorageConnection } from "./connectStorage.ts";
@@ -8,9 +9,10 @@ type Env = Readonly<Record<string, string | undefined>>;
  * The connection to Leasefold's data, from the settings that the queue triggers use too. Either `DataStorage` (a
  * connection string), or `DataStorage__blobServiceUri` and `DataStorage__queueServiceUri` with an identity:
  * `DataStorage__credential=managedidentity`, with `DataStorage__clientId` for a user-assigned one, or the identity of
- * the environment. Both at once is a `ConfigError`, because the host would silently use the key.
+ * the environment. Both at once is a `ConfigError`, because the host would silently use the key. `storageHost` comes from
+ * the command line and never from a setting, since settings may come with a folder.
  */
-export function dataStorageFrom(env: Env): StorageConnection {
+export function dataStorageFrom(env: Env, storageHost?: string): StorageConnection {
   const connectionString = env["DataStorage"];
   const blobServiceUri = env["DataStorage__blobServiceUri"];
   const queueServiceUri = env["DataStorage__queueServiceUri"];
@@ -30,8 +32,21 @@ export function dataStorageFrom(env: Env): StorageConnection {
   }
   if (!blobServiceUri) throw new ConfigError("no-data-storage", "DataStorage__blobServiceUri is not set");
   if (!queueServiceUri) throw new ConfigError("no-data-storage", "DataStorage__queueServiceUri is not set");
-  return { blobServiceUri, queueServiceUri, credential: credentialFrom(env) };
+  return { blobServiceUri, queueServiceUri, credential: credentialFrom(env), storageHost };
 }
+
+/** The option `--storage-host SUFFIX` of this process; the last one counts. */
+export function storageHostIn(argv: readonly string[]): string | undefined {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: { [storageHostOption]: { type: "string" } },
+    strict: false,
+  });
+  const given = values[storageHostOption];
+  return typeof given === "string" ? given : undefined;
+}
+
+const storageHostOption = "storage-host";
 
 function credentialFrom(env: Env): TokenCredential {
   const clientId = env["DataStorage__clientId"];

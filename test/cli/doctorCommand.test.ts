@@ -44,12 +44,12 @@ test("doctor ends with 1 for a problem, with its reason and a fix below it", asy
 });
 
 test("the settings of a named file are judged without those of the shell, and so is the storage that they name", async () => {
-  const opened: [connection: string | undefined, env: unknown][] = [];
+  const opened: unknown[] = [];
   const shell = { DataStorage: "of-shell", LEASEFOLD_LEASE_S: "5", LEASEFOLD_SCHEDULE: "0 * * * * *" };
   const { start, client } = await cliWorld({
     env: shell,
-    connect: async ({ connection }, env) => {
-      opened.push([connection, env]);
+    connect: async (_options, env) => {
+      opened.push(env);
       return client;
     },
   });
@@ -59,14 +59,47 @@ test("the settings of a named file are judged without those of the shell, and so
   const judged = await doctor("doctor --settings other.json");
   expect(judged).not.toContain("LEASEFOLD_LEASE_S=5");
   expect(judged).toContain("LEASEFOLD_SCHEDULE is not set");
-  expect(opened).toEqual([["of-file", ofFile]]);
+  expect(opened).toEqual([ofFile]);
   await writeFile(join(folder, "none.json"), '{"Values":{"AzureWebJobsStorage":"x"}}');
   expect(await doctor("doctor --settings none.json")).toContain("✗ storage  none.json names no storage");
   expect(opened).toHaveLength(1);
   // The usual file gives way to the shell, as it does for "func start".
   await writeFile(join(folder, "local.settings.json"), JSON.stringify({ Values: ofFile }));
-  expect(await doctor("doctor")).toContain("LEASEFOLD_LEASE_S=5");
-  expect(opened.at(-1)?.[0]).toBe("of-shell");
+  const usual = await doctor("doctor");
+  expect(usual).toContain("LEASEFOLD_LEASE_S=5");
+  expect(usual).toContain("the one that the environment names");
+  expect(opened).toEqual([ofFile, undefined]);
+});
+
+test("the storage that local.settings.json names is contacted only if the file or another storage is named", async () => {
+  const opened: unknown[] = [];
+  const { start, client } = await cliWorld({
+    connect: async (options, env) => {
+      opened.push([options.account, env]);
+      return client;
+    },
+  });
+  const doctor = async (line: string) => (await start(line, { folder }).ended).out;
+  const identity = { DataStorage__credential: "managedidentity", DataStorage__clientId: "c" };
+  const foreign = {
+    DataStorage__blobServiceUri: "https://storage.example.org",
+    DataStorage__queueServiceUri: "https://storage.example.org",
+  };
+  await writeFile(
+    join(folder, "local.settings.json"),
+    JSON.stringify({ Values: { ...foreign, ...identity } }),
+  );
+  const judged = await doctor("doctor");
+  expect(judged).toContain("storage.example.org is no blob endpoint of Azure Storage");
+  expect(judged).toMatch(
+    /– storage {2}local.settings.json names a storage, .*\n {11}→ .*leasefold doctor --settings/,
+  );
+  expect(opened).toEqual([]);
+  expect(await doctor("doctor --account mine")).toContain("the one that --account names");
+  expect(opened).toEqual([["mine", undefined]]);
+  // The app's identity exists in Azure alone, so the sign-in of this machine takes its place.
+  await doctor("doctor --settings local.settings.json");
+  expect(opened.at(-1)).toEqual([undefined, foreign]);
 });
 
 test("a file named by --settings must exist and contain settings", async () => {

@@ -74,6 +74,7 @@ describe.skipIf(!hasOpenSsl)("a link to a blob", () => {
     storage = connectStorage({
       ...{ blobServiceUri: base, queueServiceUri: base },
       credential: { getToken: async () => ({ token: token(), expiresOnTimestamp: Date.now() + 3_600_000 }) },
+      storageHost: "127.0.0.1",
     });
     await storage.blobs.ensureContainer("results");
     await storage.blobs.create("results", "r1/u/001/a/result.json", "4950");

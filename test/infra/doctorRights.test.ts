@@ -8,7 +8,9 @@ import { type Grant, grantedStorage, grantsOf } from "./grants.ts";
 async function rolesOf(grants: readonly Grant[], as?: Asker) {
   const { world, storage, clientOn } = await clientWorld();
   const connect = async () => clientOn(grantedStorage(storage, grants));
-  const findings = await world.finish(diagnose({ env: {}, ofApp: false, hostJson: undefined, connect, as }));
+  const findings = await world.finish(
+    diagnose({ env: {}, ofApp: false, hostJson: undefined, storage: { namedBy: "a test", connect }, as }),
+  );
   const wrong = findings.filter(({ state }) => state === "wrong");
   return { wrong, texts: findings.filter(({ check }) => check === "roles").map(({ what }) => what) };
 }

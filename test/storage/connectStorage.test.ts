@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
+import { storageHostIn } from "../../src/azure/dataStorage.ts";
 import { ConfigError } from "../../src/engine/model/errors.ts";
 
 const credential = { getToken: async () => null };
@@ -22,9 +23,56 @@ describe("connecting to storage", () => {
     },
   );
 
-  it("gives no token to an address without https", () => {
-    const uris = { blobServiceUri: "http://x", queueServiceUri: "https://x" };
-    expect(() => connectStorage({ ...uris, credential })).toThrow(ConfigError);
-    expect(() => connectStorage({ ...uris, blobServiceUri: "nope", credential })).toThrow(ConfigError);
+  const blobServiceUri = "https://x.blob.core.windows.net";
+  const queueServiceUri = "https://x.queue.core.windows.net";
+
+  it.each([
+    ["http://x.blob.core.windows.net", queueServiceUri, "an identity needs https"],
+    ["nope", queueServiceUri, "it is no address"],
+    ["https://x.queue.core.windows.net", queueServiceUri, "x.queue.core.windows.net is no blob endpoint"],
+    ["https://blob.core.windows.net.example.org", queueServiceUri, "is no blob endpoint"],
+    ["https://xblob.core.windows.net", queueServiceUri, "is no blob endpoint"],
+    ["https://example.org/x.blob.core.windows.net", queueServiceUri, "example.org is no blob endpoint"],
+    ["https://x.blob.core.windows.net@example.org", queueServiceUri, "with a user name"],
+    [blobServiceUri, "https://example.org", "example.org is no queue endpoint"],
+    [blobServiceUri, "http://x.queue.core.windows.net", "an identity needs https"],
+  ])("gives no token to %s and %s", (blob, queue, why) => {
+    const connection = { blobServiceUri: blob, queueServiceUri: queue, credential };
+    expect(() => connectStorage(connection)).toThrow(ConfigError);
+    expect(() => connectStorage(connection)).toThrow(why);
+  });
+
+  it.each(["core.windows.net", "core.usgovcloudapi.net", "core.chinacloudapi.cn", "z01.storage.azure.net"])(
+    "gives a token to accounts under %s",
+    (suffix) => {
+      const uri = (service: string) =>
+        suffix.startsWith("z01")
+          ? `https://x.z01.${service}.storage.azure.net/`
+          : `https://x.${service}.${suffix}/`;
+      const uris = { blobServiceUri: uri("blob"), queueServiceUri: uri("queue") };
+      expect(connectStorage({ ...uris, credential })).toHaveProperty("blobs");
+    },
+  );
+
+  it("gives a token to hosts of a suffix from the command line, and to none that only contains it", () => {
+    const uris = (host: string) => ({
+      blobServiceUri: `https://${host}`,
+      queueServiceUri: `https://${host}`,
+    });
+    const storageHost = "local.azurestack.external";
+    const connect = (host: string) => connectStorage({ ...uris(host), credential, storageHost });
+    expect(connect(`a.blob.${storageHost}`)).toHaveProperty("blobs");
+    expect(connect(storageHost)).toHaveProperty("blobs");
+    for (const host of [`x${storageHost}`, `${storageHost}.example.org`])
+      expect(() => connect(host)).toThrow("no blob endpoint");
+  });
+
+  it.each([
+    [["node", "app", "--storage-host", "a.b"], "a.b"],
+    [["node", "app", "--storage-host=a.b", "--other", "x"], "a.b"],
+    [["node", "app", "--storage-hosts=a.b"], undefined],
+    [["node", "app"], undefined],
+  ])("reads the suffix from %j", (argv, suffix) => {
+    expect(storageHostIn(argv)).toBe(suffix);
   });
 });

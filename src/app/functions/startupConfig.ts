@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
-import { dataStorageFrom } from "../../azure/dataStorage.ts";
+import { dataStorageFrom, storageHostIn } from "../../azure/dataStorage.ts";
 import { electionFrom } from "../../election/settings.ts";
 import { namedFiles, withPackaged } from "../../engine/calculation/ownFiles.ts";
 import { packLimitOf, readHostSettings } from "../../engine/model/hostSettings.ts";
@@ -23,7 +23,7 @@ export function readStartupConfig(env: Env) {
   return {
     settings,
     host,
-    connection: dataStorageFrom(env),
+    connection: dataStorageFrom(env, storageHostIn(process.argv)),
     election: electionFrom(settings, host),
     packLimitMs: packLimitOf(settings, host),
     /** Name of this instance in the lease record. */

@@ -21,6 +21,8 @@ export interface BlobConnection {
   /** `https://{account}.blob.core.windows.net` */
   readonly blobServiceUri: string;
   readonly credential: Extract<StorageConnection, { readonly credential: unknown }>["credential"];
+  /** A host suffix that may have the token although it is none of Azure Storage's, such as that of an Azure Stack. */
+  readonly storageHost?: string;
 }
 
 /** What the three ways to use the election need from outside; tests pass their own. */
@@ -54,14 +56,15 @@ export function openElection({ connection, namespace = "leasefold" }: ElectionLo
 
 function connectionOf(connection: ElectionLocation["connection"]): StorageConnection {
   if (typeof connection === "string") return { connectionString: connection };
-  const { blobServiceUri, credential } = Object(connection) as Partial<BlobConnection>;
+  const { blobServiceUri, credential, storageHost } = Object(connection) as Partial<BlobConnection>;
   if (typeof blobServiceUri !== "string" || credential === undefined) {
     const message =
       "connection is a connection string, or { blobServiceUri, credential } with a credential of @azure/identity.";
     throw new ConfigError("storage-connection", message);
   }
   // An election makes no queue call; the URI only completes the connection.
-  return { blobServiceUri, credential, queueServiceUri: blobServiceUri.replace(".blob.", ".queue.") };
+  const queueServiceUri = blobServiceUri.replace(".blob.", ".queue.");
+  return { blobServiceUri, queueServiceUri, credential, storageHost };
 }
 
 /** Enough to tell processes apart; nothing is decided by it. */

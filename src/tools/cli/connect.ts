@@ -28,6 +28,8 @@ export interface ConnectOptions {
   readonly connection?: string | undefined;
   readonly account?: string | undefined;
   readonly namespace?: string | undefined;
+  /** A host suffix to which a token may be sent, beside those of Azure Storage. */
+  readonly storageHost?: string | undefined;
 }
 
 /** Storage that has not answered the first call within this time is reported as unreachable. */
@@ -73,7 +75,7 @@ export async function findStorage(
   options: ConnectOptions,
   { env, folder }: Surroundings,
 ): Promise<FoundStorage> {
-  const { connection, account } = options;
+  const { connection, account, storageHost } = options;
   if (connection !== undefined && account !== undefined) {
     throw new InputError(
       "invalid",
@@ -82,10 +84,10 @@ export async function findStorage(
     );
   }
   if (connection !== undefined) return ofString(connection);
-  if (account !== undefined) return await ofAccount(account);
+  if (account !== undefined) return await ofAccount(account, storageHost);
   if (namesStorage(options, env)) {
     const { dataStorageFrom } = await import("../../azure/dataStorage.ts");
-    const found = dataStorageFrom(env);
+    const found = dataStorageFrom(env, storageHost);
     if ("connectionString" in found) return ofString(found.connectionString);
     const settings = Object.entries(env).filter(([name]) => name.startsWith("DataStorage__"));
     return {
@@ -123,16 +125,16 @@ const ofString = (connectionString: string): FoundStorage => ({
     "the emulator on this machine",
 });
 
-async function ofAccount(account: string): Promise<FoundStorage> {
+async function ofAccount(account: string, storageHost = "core.windows.net"): Promise<FoundStorage> {
   if (!/^[a-z0-9]{3,24}$/.test(account)) {
     const rule = "must be 3 to 24 lower-case letters and digits";
     throw badOption("account", `${JSON.stringify(account)}: ${rule}`, "bad-account");
   }
   const { signedInCredential } = await import("../../azure/dataStorage.ts");
-  const uri = (service: string): string => `https://${account}.${service}.core.windows.net`;
+  const uri = (service: string): string => `https://${account}.${service}.${storageHost}`;
   const [blobServiceUri, queueServiceUri] = [uri("blob"), uri("queue")];
   return {
-    connection: { blobServiceUri, queueServiceUri, credential: signedInCredential() },
+    connection: { blobServiceUri, queueServiceUri, credential: signedInCredential(), storageHost },
     shown: blobServiceUri,
     settings: { DataStorage__blobServiceUri: blobServiceUri, DataStorage__queueServiceUri: queueServiceUri },
   };

@@ -66,6 +66,10 @@ export async function runCommand(argv: readonly string[], cli: Cli, more: readon
       "connection string; others can read its key here, but not in DataStorage",
     )
     .option("--account <name>", "storage account to reach with your Azure sign-in")
+    .option(
+      "--storage-host <suffix>",
+      "send the token to hosts that end so, too (default: Azure Storage alone)",
+    )
     .option("--namespace <prefix>", "prefix of every container and queue (default: leasefold)")
     .option("--json", "JSON for programs instead of text for people")
     .addHelpText("after", () => `\n${storageHelp}\n\n${exitCodeHelp()}`)

@@ -184,7 +184,12 @@ async function noteNobodyLeads(session: Session, client: Client, run: string): P
       'this storage, or use "leasefold up", which runs instances and a storage of their own',
   );
   const connect = async () => client;
-  const findings = await diagnose({ env, ofApp: false, hostJson: undefined, connect });
+  const findings = await diagnose({
+    env,
+    ofApp: false,
+    hostJson: undefined,
+    storage: { namedBy: "this command", connect },
+  });
   const bad = findings.filter(({ state }) => state === "wrong" || state === "warning");
   for (const { what, cure = "" } of bad) await session.note(`doctor: ${what}; ${cure}`);
   if (bad.length === 0)

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import * as z from "zod";
 import { connectStorage } from "../../azure/connectStorage.ts";
-import { dataStorageFrom } from "../../azure/dataStorage.ts";
+import { dataStorageFrom, storageHostIn } from "../../azure/dataStorage.ts";
 import { ConfigError, messageOf } from "../../engine/model/errors.ts";
 import { shrinkHeap, systemClock, systemRandom } from "../../engine/storage/system.ts";
 import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
@@ -14,7 +14,7 @@ import { type InstanceMessage, type InstanceRequest, requestSchema } from "./ins
 
 /**
  * Entry of the child process that is one instance. Its supervisor (`instances.ts`) gives it an IPC channel and the
- * arguments `appDir drainMs`, and over the channel its secrets and its connections. It ends when that channel closes, so it
+ * arguments `appDir drainMs [--storage-host=SUFFIX]`, and over the channel its secrets and its connections. It ends when that channel closes, so it
  * never outlives its parent.
  */
 const argumentsSchema = z.tuple([z.string().min(1), z.coerce.number().min(0)]);
@@ -75,7 +75,7 @@ async function start(): Promise<void> {
   if (!process.send) {
     throw new ConfigError("no-supervisor", "An instance is started by `leasefold up`, not by hand");
   }
-  const [appDir, graceMs] = argumentsSchema.parse(argv.slice(2));
+  const [appDir, graceMs] = argumentsSchema.parse(argv.slice(2, 4));
   process.once("disconnect", () => exit(1));
   // The supervisor may have ended while this process was still loading its code.
   if (!process.connected) exit(1);
@@ -110,7 +110,7 @@ async function start(): Promise<void> {
     functionKey,
     clock: systemClock,
     random: systemRandom,
-    storage: connectStorage(dataStorageFrom(env)),
+    storage: connectStorage(dataStorageFrom(env, storageHostIn(argv))),
   });
   const { functionTimeoutMs } = host.settings;
   const limitMs = Number.isFinite(functionTimeoutMs) ? functionTimeoutMs : null;

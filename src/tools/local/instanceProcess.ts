@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { storageHostIn } from "../../azure/dataStorage.ts";
 import { LeasefoldError } from "../../engine/model/errors.ts";
 import { systemClock } from "../../engine/storage/system.ts";
 import { withoutSecrets } from "./instanceEnv.ts";
@@ -36,7 +37,10 @@ export function startInstanceProcess(options: {
 }) {
   const { entry, appDir, drainMs, functionKey, onMessage } = options;
   const { env, secrets } = withoutSecrets(options.env);
-  const child = spawn(process.execPath, [...smallProcess, entry, appDir, String(drainMs)], {
+  // As an argument, since the settings of an instance must not widen where its token may go.
+  const storageHost = storageHostIn(process.argv);
+  const more = storageHost === undefined ? [] : [`--storage-host=${storageHost}`];
+  const child = spawn(process.execPath, [...smallProcess, entry, appDir, String(drainMs), ...more], {
     cwd: appDir,
     env,
     stdio: ["ignore", "pipe", "pipe", "ipc"],

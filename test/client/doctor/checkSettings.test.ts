@@ -19,27 +19,39 @@ test.each([
   [{ LEASEFOLD_TEMPERATURE: "5" }, "warning", "LEASEFOLD_TEMPERATURE is no setting", "the settings are"],
   [{ LEASEFOLD_LEASE_S: "5" }, "wrong", "LEASEFOLD_LEASE_S=5", "give a value"],
   [
-    { DataStorage__blobServiceUri: "https://a.b" },
+    { DataStorage__blobServiceUri: "https://a.blob.core.windows.net" },
     "wrong",
     "DataStorage__queueServiceUri is not set",
     "queue.core",
   ],
   [
-    { DataStorage__blobServiceUri: "http://a.b", DataStorage__queueServiceUri: "https://a.b" },
+    {
+      DataStorage__blobServiceUri: "http://a.blob.core.windows.net",
+      DataStorage__queueServiceUri: "https://a.queue.core.windows.net",
+    },
     "wrong",
-    "DataStorage__blobServiceUri is no https address",
-    "https://",
+    "DataStorage__blobServiceUri gets no token: an identity needs https",
+    "https://ACCOUNT.blob.core.windows.net",
   ],
   [
-    { DataStorage: "x", DataStorage__blobServiceUri: "https://a.b" },
+    {
+      DataStorage__blobServiceUri: "https://a.blob.core.windows.net",
+      DataStorage__queueServiceUri: "https://a.queue.core.windows.net.example.org",
+    },
+    "wrong",
+    "a.queue.core.windows.net.example.org is no queue endpoint",
+    "https://ACCOUNT.queue.core.windows.net",
+  ],
+  [
+    { DataStorage: "x", DataStorage__blobServiceUri: "https://a.blob.core.windows.net" },
     "wrong",
     "both set",
     "remove DataStorage",
   ],
   [
     {
-      DataStorage__blobServiceUri: "https://a.b",
-      DataStorage__queueServiceUri: "https://a.b",
+      DataStorage__blobServiceUri: "https://a.blob.core.windows.net",
+      DataStorage__queueServiceUri: "https://a.queue.core.windows.net",
       DataStorage__credential: "key",
     },
     "wrong",

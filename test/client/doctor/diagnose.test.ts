@@ -19,7 +19,7 @@ async function examined(
       env: {},
       ofApp: false,
       hostJson: undefined,
-      connect: async () => clientOn(change(storage)),
+      storage: { namedBy: "a test", connect: async () => clientOn(change(storage)) },
     });
   };
   return world.finish(run());
@@ -46,7 +46,7 @@ test("a fresh account has no findings, and the checks leave nothing behind", asy
   );
   expect(bad(findings)).toEqual([]);
   expect([...new Set(findings.map(({ check }) => check))]).toEqual([
-    ...["settings", "host", "roles", "queues", "leader"],
+    ...["settings", "host", "storage", "roles", "queues", "leader"],
   ]);
   expect(left).toEqual([]);
 });
@@ -80,7 +80,9 @@ test("a missing right is reported with the role and the command that grants it",
 test("missing containers and queues are reported in one warning", async () => {
   const { world, storage, clientOn } = await clientWorld({ places: false });
   const connect = async () => clientOn(storage);
-  const findings = await world.finish(diagnose({ env: {}, ofApp: false, hostJson: undefined, connect }));
+  const findings = await world.finish(
+    diagnose({ env: {}, ofApp: false, hostJson: undefined, storage: { namedBy: "a test", connect } }),
+  );
   expect(bad(findings)).toHaveLength(1);
   expect(bad(findings)[0]).toMatchObject({ state: "warning", check: "roles" });
   for (const name of Object.values(names)) expect(bad(findings)[0]?.what).toContain(name);
@@ -90,7 +92,9 @@ test("containers and queues that the app has not needed yet are no warning after
   const { world, storage, clientOn } = await clientWorld({ places: false });
   await storage.blobs.ensureContainer(names.coordination);
   const connect = async () => clientOn(storage);
-  const findings = await world.finish(diagnose({ env: {}, ofApp: false, hostJson: undefined, connect }));
+  const findings = await world.finish(
+    diagnose({ env: {}, ofApp: false, hostJson: undefined, storage: { namedBy: "a test", connect } }),
+  );
   expect(bad(findings)).toEqual([]);
   expect(findings).toContainEqual(
     expect.objectContaining({ state: "skipped", what: expect.stringContaining(`${names.packs}, `) }),
@@ -128,7 +132,12 @@ test.each([
   const { world, storage, client, clientOn } = await clientWorld();
   const on = clientOn(about({ dateMs: client.clock.wallMs() - offMs })(storage));
   const findings = await world.finish(
-    diagnose({ env: {}, ofApp: false, hostJson: undefined, connect: async () => on }),
+    diagnose({
+      env: {},
+      ofApp: false,
+      hostJson: undefined,
+      storage: { namedBy: "a test", connect: async () => on },
+    }),
   );
   expect(findings.find(({ check }) => check === "clock")).toMatchObject({ state });
 });
@@ -166,7 +175,12 @@ test.each([
   ["", "busy", "emulator"],
 ] as const)("storage that answers %j is explained", async (code, kind, cure) => {
   const connect = () => Promise.reject(new StorageError(kind, code, 400, "said so"));
-  const findings = await diagnose({ env: {}, ofApp: false, hostJson: undefined, connect });
+  const findings = await diagnose({
+    env: {},
+    ofApp: false,
+    hostJson: undefined,
+    storage: { namedBy: "a test", connect },
+  });
   expect(bad(findings)).toMatchObject([
     { check: "storage", what: "said so", cure: expect.stringContaining(cure) },
   ]);
@@ -174,5 +188,7 @@ test.each([
 
 test("a programming error is thrown and not turned into a finding", async () => {
   const connect = () => Promise.reject(new TypeError("oops"));
-  await expect(diagnose({ env: {}, ofApp: false, hostJson: undefined, connect })).rejects.toThrow("oops");
+  await expect(
+    diagnose({ env: {}, ofApp: false, hostJson: undefined, storage: { namedBy: "a test", connect } }),
+  ).rejects.toThrow("oops");
 });

@@ -1,5 +1,6 @@
 import { messageOf } from "../../model/errors.ts";
 import { readSettings, type Settings, settingsSchema } from "../../model/settings.ts";
+import { whyNoToken } from "../../model/storageHost.ts";
 import { type Env, findingsOf, type Problem } from "./finding.ts";
 
 /**
@@ -52,11 +53,14 @@ function* dataStorageProblems(env: Env): Generator<Problem> {
       cure: `set it to https://ACCOUNT.${missing.includes("blob") ? "blob" : "queue"}.core.windows.net`,
     };
   }
-  for (const name of given.filter((name) => !env[name]?.startsWith("https://"))) {
+  for (const name of given) {
+    const service = name.includes("blob") ? "blob" : "queue";
+    const why = whyNoToken(env[name] ?? "", service);
+    if (why === undefined) continue;
     yield {
-      what: `${name} is no https address`,
-      why: "an identity's token is only sent over https",
-      cure: "begin it with https://",
+      what: `${name} gets no token: ${why}`,
+      why: "a token opens every storage account of its owner, so it goes to Azure Storage over https alone",
+      cure: `set it to https://ACCOUNT.${service}.core.windows.net`,
     };
   }
   const credential = env["DataStorage__credential"];

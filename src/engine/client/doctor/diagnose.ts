@@ -14,30 +14,43 @@ interface AppParts {
   readonly ofApp: boolean;
   /** Text of `host.json`; undefined without one. */
   readonly hostJson: string | undefined;
-  /** Opens the storage; throws if it cannot be reached. */
-  readonly connect: () => Promise<Client>;
+  readonly storage: StorageToCheck;
   /** Whose rights to judge; told by what the identity may write where absent. */
   readonly as?: Asker | undefined;
 }
 
+/** The storage that the user names, or why none is contacted. */
+export type StorageToCheck =
+  | {
+      /** What names it, for people. */
+      readonly namedBy: string;
+      /** Opens it; throws if it cannot be reached. */
+      readonly connect: () => Promise<Client>;
+    }
+  | { readonly notContacted: string; readonly cure: string };
+
 /** Checks an app: settings and host first, which need no storage, then storage. Never throws for what it finds. */
-export async function diagnose({ env, ofApp, hostJson, connect, as }: AppParts): Promise<readonly Finding[]> {
+export async function diagnose({ env, ofApp, hostJson, storage, as }: AppParts): Promise<readonly Finding[]> {
   const { findings, settings } = checkSettings(env, ofApp);
   const host =
     hostJson === undefined
       ? [{ check: "host", state: "skipped", what: "no host.json in this folder" } as const]
       : checkHost(hostJson, env, settings ?? readSettings({}));
-  return [...findings, ...host, ...(await storageFindings(connect, as))];
+  return [...findings, ...host, ...(await storageFindings(storage, as))];
 }
 
-async function storageFindings(connect: () => Promise<Client>, as: Asker | undefined) {
+async function storageFindings(storage: StorageToCheck, as: Asker | undefined): Promise<Finding[]> {
+  if ("notContacted" in storage) {
+    return [{ check: "storage", state: "skipped", what: storage.notContacted, cure: storage.cure }];
+  }
   const found: Finding[] = [];
   let client: Client;
   try {
-    client = await connect();
+    client = await storage.connect();
   } catch (error) {
     return [failureOf("storage", error)];
   }
+  found.push({ check: "storage", state: "ok", what: `the one that ${storage.namedBy} names` });
   const roles = (of: Client) => checkRoles(of, as);
   const checks = { account: checkService, roles, queues: checkQueues, leader: checkLeader };
   for (const [name, check] of Object.entries(checks)) {

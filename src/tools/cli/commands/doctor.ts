@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { type Asker, askers } from "../../../engine/client/doctor/checkRoles.ts";
-import { diagnose } from "../../../engine/client/doctor/diagnose.ts";
+import { diagnose, type StorageToCheck } from "../../../engine/client/doctor/diagnose.ts";
 import type { Finding } from "../../../engine/client/doctor/finding.ts";
 import { ConfigError, InputError } from "../../../engine/model/errors.ts";
 import type { Session } from "../cli.ts";
@@ -34,16 +34,16 @@ export function addDoctor(program: Command, session: Session): void {
     )
     .action(async (options: DoctorOptions, command: Command) => {
       const { cli } = session;
-      const given = await textOf(cli.folder, options.settings, "local.settings.json");
-      const env = given === undefined ? cli.env : envOf(readAppSettings(given), options.settings, cli.env);
+      const given = await textOf(cli.folder, options.settings, usualSettings);
+      const ofFile = given === undefined ? {} : readAppSettings(given);
       const hostJson = await textOf(cli.folder, options.host, "host.json");
-      const globals = command.optsWithGlobals<ConnectOptions>();
-      const named = globals.connection !== undefined || globals.account !== undefined;
-      const connect = async () => {
-        if (options.settings !== undefined && !namesStorage(globals, env)) throw noStorage(options.settings);
-        return await cli.connect({ ...(named ? {} : storageOf(env)), ...globals }, env);
-      };
-      const findings = await diagnose({ env, ofApp: given !== undefined, hostJson, connect, as: options.as });
+      const findings = await diagnose({
+        env: options.settings === undefined ? { ...ofFile, ...cli.env } : ofFile,
+        ofApp: given !== undefined,
+        hostJson,
+        storage: storageToCheck(session, command.optsWithGlobals(), ofFile, options.settings),
+        as: options.as,
+      });
       if (findings.some(({ state }) => state === "wrong")) session.exitCode = failed;
       if (session.json()) return await session.printJson({ findings });
       await tell(session, findings);
@@ -57,12 +57,36 @@ const textOf = (folder: string, named: string | undefined, usual: string): Promi
     throw new InputError("invalid", "no-file", `cannot read the file: ${named}: ${systemReason(error)}`);
   });
 
+const usualSettings = "local.settings.json";
+
 /**
- * The settings to judge. Those of a file that the user names are judged alone, as the shell may be set to another storage;
- * the usual file of this folder gives way to the shell, as it does for "func start".
+ * The storage that an option, the settings file that the user names, or the shell names. The usual file of a folder is
+ * judged but never followed: it may come with a cloned repository, and would receive the user's token.
  */
-const envOf = (ofFile: Env, named: string | undefined, shell: Env): Env =>
-  named === undefined ? { ...ofFile, ...shell } : ofFile;
+function storageToCheck(
+  { cli }: Session,
+  options: ConnectOptions,
+  ofFile: Env,
+  file: string | undefined,
+): StorageToCheck {
+  const { connection, account } = options;
+  const option = connection !== undefined ? "--connection" : account !== undefined ? "--account" : undefined;
+  if (option !== undefined) return { namedBy: option, connect: () => cli.connect(options) };
+  if (file !== undefined) {
+    const connect = async () => {
+      if (!namesStorage({}, ofFile)) throw noStorage(file);
+      return await cli.connect(options, withoutIdentity(ofFile));
+    };
+    return { namedBy: file, connect };
+  }
+  const connect = () => cli.connect(options);
+  if (namesStorage({}, cli.env)) return { namedBy: "the environment", connect };
+  if (!namesStorage({}, ofFile)) return { namedBy: "leasefold up", connect };
+  return {
+    notContacted: `${usualSettings} names a storage, which is contacted only on request`,
+    cure: `if you trust this file: leasefold doctor --settings ${usualSettings}`,
+  };
+}
 
 const noStorage = (file: string): ConfigError =>
   new ConfigError(
@@ -70,16 +94,8 @@ const noStorage = (file: string): ConfigError =>
     `${file} names no storage: it lacks DataStorage and DataStorage__blobServiceUri`,
   );
 
-/** The storage that the app's settings name, with the sign-in of this machine if the app uses an identity. */
-function storageOf(env: Env): ConnectOptions {
-  const namespace = env["LEASEFOLD_NAMESPACE"];
-  const account = /^https:\/\/([a-z0-9]{3,24})\./.exec(env["DataStorage__blobServiceUri"] ?? "")?.[1];
-  const connection = env["DataStorage"];
-  return {
-    ...(namespace ? { namespace } : {}),
-    ...(connection ? { connection } : account === undefined ? {} : { account }),
-  };
-}
+/** An app's settings with the sign-in of this machine instead of the app's identity, which only the app has. */
+const withoutIdentity = ({ DataStorage__credential, DataStorage__clientId, ...others }: Env): Env => others;
 
 const marks = { ok: "✓", warning: "!", wrong: "✗", skipped: "–" } as const;
 const colors = { ok: "green", warning: "yellow", wrong: "red", skipped: "dim" } as const;
