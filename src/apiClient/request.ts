@@ -61,11 +61,16 @@ export interface AskOptions {
   readonly heard?: (answer: Response, proof: Readonly<Record<string, string>>) => void;
 }
 
-/** The address of a path below the API. Throws `ApiError` for a name that an address resolves away. */
+/**
+ * The address of a path below the API. Throws `ApiError` for a name that is empty, that an address resolves away, or that
+ * has a slash: it would be the path of another route.
+ */
 export function addressOf(path: string, base: string): URL {
   const [names = ""] = path.split("?");
-  const odd = names.split("/").find((name) => name === "." || name === "..");
-  if (odd !== undefined) throw new ApiError(`${odd} is no name`, { status: 400, code: "bad-name" });
+  const odd = names.split("/").find((name) => /^\.{0,2}$|%2f/i.test(name));
+  if (odd !== undefined) {
+    throw new ApiError(`${decodeURIComponent(odd) || '""'} is no name`, { status: 400, code: "bad-name" });
+  }
   return new URL(path, base);
 }
 

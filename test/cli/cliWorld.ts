@@ -17,10 +17,14 @@ export interface CliWorld extends ClientWorld {
   /** Runs one command line, its words as `wordsOf` has them, and lets time pass until it ends. */
   run(line: string, options?: { tty?: boolean; folder?: string }): Promise<Ended>;
   /** The same without waiting: the caller moves the time. */
-  start(
-    line: string,
-    options?: { tty?: boolean; folder?: string },
-  ): { ended: Promise<Ended>; interrupt(signal?: NodeJS.Signals): void; err(): string };
+  start(line: string, options?: { tty?: boolean; folder?: string }): Started;
+  startWords(words: readonly string[], options?: { tty?: boolean; folder?: string }): Started;
+}
+
+interface Started {
+  readonly ended: Promise<Ended>;
+  interrupt(signal?: NodeJS.Signals): void;
+  err(): string;
 }
 
 export interface Printed extends Screen {
@@ -56,7 +60,8 @@ export const instancesOf = (given: Partial<InstanceApi>) => async (): Promise<In
 
 export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
   const inner = await clientWorld();
-  const start: CliWorld["start"] = (line, { tty = false, folder = "/nowhere" } = {}) => {
+  const start: CliWorld["start"] = (line, options) => startWords(wordsOf(line).filter(Boolean), options);
+  const startWords: CliWorld["startWords"] = (words, { tty = false, folder = "/nowhere" } = {}) => {
     const [out, err] = [printed({ tty }), printed({ tty })];
     const controller = new AbortController();
     const cli: Cli = {
@@ -72,7 +77,7 @@ export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
       startThread: async () => localCode(calculations),
       ...change,
     };
-    const ended = runCommand(wordsOf(line).filter(Boolean), cli).then((exitCode) => ({
+    const ended = runCommand(words, cli).then((exitCode) => ({
       exitCode,
       out: out.text(),
       err: err.text(),
@@ -83,7 +88,12 @@ export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {
       err: err.text,
     };
   };
-  return { ...inner, start, run: (line, options) => inner.world.finish(start(line, options).ended) };
+  return {
+    ...inner,
+    start,
+    startWords,
+    run: (line, options) => inner.world.finish(start(line, options).ended),
+  };
 }
 
 /** As a terminal would show it in the end: a rewritten line shows only its last text. */

@@ -1,5 +1,5 @@
 import { clientOf, type Leasefold } from "../../apiClient/leasefoldClient.ts";
-import { addressOf } from "../../apiClient/request.ts";
+import { addressOf, errorOf } from "../../apiClient/request.ts";
 import { apiFunctions } from "../../app/api/apiFunctions.ts";
 import type { ApiPorts } from "../../app/api/apiRequest.ts";
 import type { Client } from "../../engine/client/client.ts";
@@ -71,9 +71,12 @@ export function apiHere(ports: ApiPorts): Leasefold {
       );
       const { status = 404, jsonBody, body: given } = answer ?? {};
       const sent = jsonBody === undefined ? given : JSON.stringify(jsonBody);
-      return new Response(typeof sent === "object" ? new Uint8Array(sent) : sent, {
+      const response = new Response(typeof sent === "object" ? new Uint8Array(sent) : sent, {
         ...{ status, headers: answer?.headers ?? {} },
       });
+      // What a route throws was thrown; a path of no route, or a method that it does not have, is only answered.
+      if (response.ok || status === 304) return response;
+      throw await errorOf(response);
     }),
   );
 }

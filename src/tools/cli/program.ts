@@ -86,7 +86,9 @@ export async function runCommand(argv: readonly string[], cli: Cli, more: readon
     const end = (): void => resolve(interruptedBy(cli.signal));
     cli.signal.addEventListener("abort", () => cli.clock.after(session.stopMs, end));
   });
-  const parsed = async () => program.parseAsync(withoutVainHelp(program, argv), { from: "user" });
+  // A name with half of a surrogate pair, which Windows allows, can be in no address.
+  const words = argv.map((one) => one.toWellFormed());
+  const parsed = async () => program.parseAsync(withoutVainHelp(program, words), { from: "user" });
   const ended = parsed().then(
     () => (cli.signal.aborted && !session.keepsExitCode ? interruptedBy(cli.signal) : session.exitCode),
     (error: unknown) => exitCodeAfter(error, cli, argv, errors),
