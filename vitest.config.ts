@@ -6,13 +6,14 @@ import { LongestFirst } from "./test/runner/longestFirst.ts";
 const project = (name: string, include: string[], more: object = {}) => ({
   test: {
     ...{ name, include, environment: "node" },
+    setupFiles: ["test/runner/measureCpu.ts"],
     // Users' files that tests write are loaded by Node itself, as in production.
     server: { deps: { external: [/\/leasefold-test-[^/]+\//] } },
     ...more,
   },
 });
 
-const computing = { setupFiles: "test/runner/lowPriority.ts" };
+const computing = { setupFiles: ["test/runner/measureCpu.ts", "test/runner/lowPriority.ts"] };
 
 /** Tests that hook module loading, replace packages, or measure their process's memory, signals or environment. */
 const alone = [
