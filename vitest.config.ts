@@ -1,19 +1,31 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { deepSeed } from "./test/runner/deepSeed.ts";
 import { LongestFirst } from "./test/runner/longestFirst.ts";
 
-const project = (name: string, include: string[], more: object = {}) => ({
+/** Longer than any wait of a test (`test/support/patience.ts`), so that a wait that is in vain says itself what did not come. */
+const limitMs = 300_000;
+
+const project = (name: string, include: string[], { setupFiles = [], ...more }: Project = {}) => ({
   test: {
-    ...{ name, include, environment: "node" },
-    setupFiles: ["test/runner/measureCpu.ts"],
+    ...{ name, include, environment: "node", testTimeout: limitMs, hookTimeout: limitMs },
+    setupFiles: ["test/runner/measureCpu.ts", ...setupFiles],
     // Users' files that tests write are loaded by Node itself, as in production.
     server: { deps: { external: [/\/leasefold-test-[^/]+\//] } },
     ...more,
   },
 });
+interface Project {
+  readonly setupFiles?: readonly string[];
+  readonly exclude?: string[];
+  readonly isolate?: boolean;
+  readonly globalSetup?: string;
+  readonly env?: Record<string, string>;
+}
 
-const computing = { setupFiles: ["test/runner/measureCpu.ts", "test/runner/lowPriority.ts"] };
+/** Files that only compute, and draw. */
+const computing = { setupFiles: ["test/runner/lowPriority.ts", "test/runner/fixSeed.ts"] };
 
 /** Tests that hook module loading, replace packages, or measure their process's memory, signals or environment. */
 const alone = [
@@ -23,35 +35,48 @@ const alone = [
   "test/{calculations/files,election/badInput,infra/bicepCli}.test.ts",
 ];
 
+const rooms =
+  "test/{apiClient,dashboard,model,storage,election,calculations,leader,worker,client,api,functions,cli,local,infra,rules}";
+
+/** Whole runs with real processes that `npm test` plays; the others of their folder are deep. */
+const e2e = ["test/e2e/{up,engineSteering,local,tokenHost}.test.ts"];
+/** Of the model of the platform, what guards a promise; the others of its folder tell how fast it is. */
+const scale = ["test/sim/scale/{leading,sharedCores}.test.ts"];
+
+/** What `npm test` runs, after every change: nothing in it is drawn. */
+const usual = [
+  project("unit", [`${rooms}/**/*.test.ts`], { isolate: false, exclude: alone, ...computing }),
+  project("unit-alone", alone, computing),
+  project("sim", ["test/sim/{engine,election}/**/*.test.ts", "test/sim/*.test.ts", ...scale], computing),
+  project("contract", ["test/contract/**/*.test.ts"], { globalSetup: "test/runner/sharedAzurite.ts" }),
+  project("e2e", e2e),
+];
+
+/** What `npm run test:deep` runs: drawn seeds, storms, fuzzers, the browser, packaging, other builds. */
+const deep = [
+  project("deep-sim", ["test/sim/{engine/simulation,election/election}.test.ts"], {
+    env: deepSeed,
+    ...computing,
+  }),
+  project("deep-scale", ["test/sim/scale/**/*.test.ts"], { exclude: scale, ...computing }),
+  project("deep-fuzz", [`${rooms}/**/*.fuzz.test.ts`], { env: deepSeed, isolate: false, ...computing }),
+  project("deep-e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"], { env: deepSeed, exclude: e2e }),
+  project("deep-browser", ["test/browser/**/*.test.ts"], { globalSetup: "test/browser/setUp.ts" }),
+];
+
 export default defineConfig({
   test: {
     // Many files wait for real leases and processes most of their time.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/runner/countingReporter.ts"],
+    expect: { poll: { timeout: 120_000 } },
     // Compiled code is kept for the next of the many processes that tests start: the program, instances, Azurite.
     env: {
       NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/leasefold-tests"),
       // esbuild and the compiler are programs in Go, which collect garbage a quarter as often: a third less CPU.
       GOGC: "400",
     },
-    projects: [
-      project(
-        "unit",
-        [
-          "test/{apiClient,dashboard,model,storage,election,calculations,leader,worker,client,api,functions,cli,local,infra,rules}/**/*.test.ts",
-        ],
-        { testTimeout: 60_000, isolate: false, exclude: alone, ...computing },
-      ),
-      project("unit-alone", alone, { testTimeout: 60_000, ...computing }),
-      project("sim", ["test/sim/**/*.test.ts"], { testTimeout: 240_000, ...computing }),
-      project("contract", ["test/contract/**/*.test.ts"], { testTimeout: 30_000, hookTimeout: 30_000 }),
-      project("browser", ["test/browser/**/*.test.ts"], {
-        ...{ testTimeout: 60_000, hookTimeout: 60_000, globalSetup: "test/browser/setUp.ts" },
-      }),
-      project("e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"], {
-        ...{ testTimeout: 120_000, hookTimeout: 60_000 },
-      }),
-    ],
+    projects: [...usual, ...deep],
   },
 });

@@ -111,9 +111,7 @@ async function inhabited(): Promise<ClientWorld> {
 // Its bundle is loaded in real time, which no virtual clock waits for.
 beforeAll(async () => void (await report((await inhabited()).client, "r1")));
 
-test("every request, however odd, has an answer below 500, runs nothing in a browser and shows no stack", {
-  timeout: 120_000,
-}, async () => {
+test("every request, however odd, has an answer below 500, runs nothing in a browser and shows no stack", {}, async () => {
   let world = await inhabited();
   let left = 60;
   await fc.assert(

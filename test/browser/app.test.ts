@@ -52,7 +52,7 @@ describe.skipIf(missing)("on real instances", () => {
     await page.getByLabel("--pack-size").fill("4");
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByRole("heading", { name: "by-form" }).waitFor();
-    await page.locator(".state", { hasText: /^complete$/ }).waitFor({ timeout: 30_000 });
+    await page.locator(".state", { hasText: /^complete$/ }).waitFor();
     expect(await page.locator(".run-header .figures").innerText()).toContain("6 / 6");
 
     const downloading = page.waitForEvent("download");
@@ -80,7 +80,7 @@ describe.skipIf(missing)("on real instances", () => {
     const { page } = await open("/workers");
     const [, victim] = app.instances.instances;
     const board = page.getByRole("region", { name: victim?.name ?? "", exact: true });
-    await board.getByText(/pack \d+, chunks \d+–\d+, at \d+/).waitFor({ timeout: 30_000 });
+    await board.getByText(/pack \d+, chunks \d+–\d+, at \d+/).waitFor();
     await board.locator(".lane .open").first().waitFor();
     await page.getByText(/computed by 2 instances, \d threads?/).waitFor();
 
@@ -116,13 +116,13 @@ describe.skipIf(missing)("on real instances", () => {
     const { page } = one;
     await page.getByText(`${leader} · term`).waitFor();
     await app.instances.instances[at]?.kill();
-    await page.locator(".terms .gap").waitFor({ timeout: 30_000, state: "attached" });
+    await page.locator(".terms .gap").waitFor({ state: "attached" });
     await page.getByText("Leaders as a table").click();
     const table = page.getByRole("region", { name: "Leaders of the run" });
     await table.getByText(/no leader for \d/).waitFor();
     // A poll may come while there is no leader yet.
     const last = table.locator("tbody tr").last();
-    await last.getByText(/leads for/).waitFor({ timeout: 30_000 });
+    await last.getByText(/leads for/).waitFor();
     const rows = await table.locator("tbody tr").allInnerTexts();
     expect(rows.some((row) => row.includes(`${leader}, term`))).toBe(true);
     expect(rows.at(-1)).toMatch(/term \d+, leads for/);
@@ -143,7 +143,7 @@ describe.skipIf(missing)("on real instances", () => {
     await page.getByRole("button", { name: "Cancel …" }).click();
     await page.getByLabel(/Finish with what is done/).check();
     await page.getByRole("button", { name: "End and keep what is done" }).click();
-    await page.locator(".state", { hasText: "complete with gaps" }).waitFor({ timeout: 30_000 });
+    await page.locator(".state", { hasText: "complete with gaps" }).waitFor();
   });
 
   test("a failing run groups its failures, and its retry computes what it said it would", async () => {
@@ -158,7 +158,7 @@ describe.skipIf(missing)("on real instances", () => {
       tolerate: { chunks: 1 },
     });
     const { page } = await open("/runs/failing", [404]);
-    await page.locator(".state", { hasText: /^failed$/ }).waitFor({ timeout: 30_000 });
+    await page.locator(".state", { hasText: /^failed$/ }).waitFor();
     await page.getByText("chunk N is not mended yet").first().waitFor();
     const { packs } = await app.until("failing", ({ active }) => !active);
     const missingPacks = (packs?.total ?? 0) - (packs?.done ?? 0);
@@ -170,10 +170,10 @@ describe.skipIf(missing)("on real instances", () => {
       `Computes ${missingPacks} packs (${missingPacks} chunks) without a partial`,
     );
     await dialog.getByRole("button", { name: `Retry ${missingPacks} packs` }).click();
-    await page.locator(".state", { hasText: /^complete$/ }).waitFor({ timeout: 30_000 });
+    await page.locator(".state", { hasText: /^complete$/ }).waitFor();
     expect(await app.result("failing")).toBe(await serialChain(12));
     await page.getByRole("button", { name: "Delete …" }).click();
     await page.getByRole("button", { name: "Delete for good" }).click();
-    await page.getByText("This run was deleted").waitFor({ timeout: 30_000 });
+    await page.getByText("This run was deleted").waitFor();
   });
 });

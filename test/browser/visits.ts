@@ -1,6 +1,7 @@
 import axe, { type AxeResults } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { inject } from "vitest";
+import { patienceMs } from "../support/patience.ts";
 
 /** The browser of the project, if one runs here. Where one is required, the tests fail without it. */
 const known = inject("chromium");
@@ -33,7 +34,7 @@ export async function visit(
   const { answered = [], clock = false, ...context } = options;
   const size = { viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" } as const;
   const own = await (await browser()).newContext({ ...size, ...context });
-  own.setDefaultTimeout(15_000);
+  own.setDefaultTimeout(patienceMs);
   const page = await own.newPage();
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(`script: ${error.message}`));

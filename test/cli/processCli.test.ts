@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { fileThere, writesFile } from "../support/fileThere.ts";
+import { patienceMs } from "../support/patience.ts";
 
 const run = promisify(execFile);
 const main = join(import.meta.dirname, "../../src/tools/cli/main.ts");
@@ -53,7 +54,7 @@ it("A calculation in a CommonJS package is refused with the reason and both ways
     code: 2,
     stderr: expect.stringMatching(/mine\.ts does not load: .*outside a module.*"type": "module".*\.mts/),
   });
-}, 60_000);
+});
 
 it.skipIf(process.platform === "win32").each([
   ["SIGTERM", 143],
@@ -91,7 +92,7 @@ it.skipIf(process.platform === "win32").each(["plan", "submit", "up --calculatio
     const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
       ...{ cwd: folder, stdio: "ignore", env: { ...process.env, XDG_RUNTIME_DIR: folder } },
       // A process that is blocked ends no other way.
-      ...{ timeout: 20_000, killSignal: "SIGKILL" },
+      ...{ timeout: patienceMs, killSignal: "SIGKILL" },
     });
     const ended = new Promise((resolve) => child.once("exit", (...how) => resolve(how)));
     await fileThere(began);

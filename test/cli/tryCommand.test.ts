@@ -59,7 +59,7 @@ test("one chunk is computed here, and what it prints is seen beside the answer",
   expect(JSON.parse(out)).toMatchObject(told);
   const profile = JSON.parse(await readFile(join(folder, "out.cpuprofile"), "utf8"));
   expect(profile.nodes.length).toBeGreaterThan(0);
-}, 60_000);
+});
 
 test("--folder gives a calculation the files of this machine, and a folder that is not there is refused", async () => {
   await mkdir(join(folder, "data"));
@@ -88,13 +88,13 @@ test("--folder gives a calculation the files of this machine, and a folder that 
     2,
     expect.stringContaining("invalid --folder: cannot read the folder"),
   ]);
-}, 60_000);
+});
 
 test("a chunk that throws is told of with the lines of the user's code, as a failed calculation", async () => {
   const { code, err } = await run("try ./mine.mjs --bad 1 --chunk 1");
   expect(code).toBe(7);
   expect(err).toMatch(/at .*mine\.mjs:6:.*\nleasefold: chunk 1: no good \(mine\.mjs:6\)\n$/);
-}, 60_000);
+});
 
 test.each([
   ["floats", "an error that nothing awaits: lost (mine.mjs:8)"],
@@ -112,7 +112,7 @@ test.each([
 test("a chunk that the plan does not have is refused", async () => {
   const { code, err } = await run("try ./mine.mjs --chunk 3");
   expect([code, err]).toEqual([2, "leasefold: invalid --chunk: 3; there are chunks 0 to 2\n"]);
-}, 60_000);
+});
 
 test.skipIf(process.platform === "win32")(
   "Ctrl-C ends a chunk that never ends its turn",
@@ -156,7 +156,7 @@ test("a debugger stops one step before the user's compute", async () => {
   });
   expect(code).toBe(0);
   expect(functions).toEqual(["compute tryChunk.ts", "compute tryChunk.ts", "compute mine.mjs"]);
-}, 60_000);
+});
 
 test("a chunk of a run has the parameters of the run and the input that its plan recorded", async () => {
   const { client, storage } = await clientWorld();

@@ -1,16 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { AccountSASPermissions, BlobServiceClient } from "@azure/storage-blob";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
-import {
-  type Account,
-  freshContainer,
-  freshName,
-  freshQueue,
-  ofKind,
-  realAccount,
-  refusal,
-} from "./accounts.ts";
+import { describe, expect, inject, it } from "vitest";
+import { freshContainer, freshName, freshQueue, ofKind, realAccount, refusal } from "./accounts.ts";
 
 /**
  * Where Azurite 3.37 differs from the documented service. Nothing may be proved on Azurite in these matters; the twin
@@ -27,17 +18,7 @@ import {
  * Not seen through the ports: a container or queue that was deleted can be made again at once, where the service
  * answers 409 ContainerBeingDeleted or QueueBeingDeleted for half a minute or more.
  */
-let azurite: Azurite;
-let account: Account;
-
-beforeAll(async () => {
-  azurite = await startAzurite();
-  account = realAccount(azurite.connectionString);
-});
-
-afterAll(async () => {
-  await azurite?.stop();
-});
+const account = realAccount(inject("azurite"));
 
 async function freshLease() {
   const lease = account.storage.lease(freshName(), "leader");
@@ -47,7 +28,7 @@ async function freshLease() {
 
 /** The connection string of one who holds no key but a signature for everything. */
 function withAccountSas(): string {
-  const service = BlobServiceClient.fromConnectionString(azurite.connectionString);
+  const service = BlobServiceClient.fromConnectionString(inject("azurite"));
   const all = AccountSASPermissions.parse("rwdlac");
   const { origin, pathname, search } = new URL(service.generateAccountSasUrl(undefined, all, "sco"));
   const endpoint = `${origin}${pathname}`;

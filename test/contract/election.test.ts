@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
 import type { RaceOutcome } from "../../src/election/raceContext.ts";
@@ -7,26 +7,15 @@ import { type ElectionSettings, electionSettings } from "../../src/election/sett
 import { keepDeadMansWake } from "../../src/engine/leader/deadMansWake.ts";
 import type { LeaseStore } from "../../src/engine/storage/ports.ts";
 import { systemClock, systemRandom } from "../../src/engine/storage/system.ts";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { type Fault, faultyLease, type LeaseOp } from "../election/faultyLease.ts";
 import { type LeadRequest, raceAndLead } from "../support/raceAndLead.ts";
-import { type Account, freshName, freshQueue, realAccount } from "./accounts.ts";
+import { freshName, freshQueue, realAccount } from "./accounts.ts";
 
 /**
  * The main paths of the election on a real emulator, with the real clock. What Azurite cannot show (an expired
  * lease can there be renewed by any id) is left to the twin and the simulation.
  */
-let azurite: Azurite;
-let account: Account;
-
-beforeAll(async () => {
-  azurite = await startAzurite();
-  account = realAccount(azurite.connectionString);
-});
-
-afterAll(async () => {
-  await azurite?.stop();
-});
+const account = realAccount(inject("azurite"));
 
 interface Started {
   readonly outcome: Promise<RaceOutcome>;
@@ -116,29 +105,27 @@ describe.concurrent("on Azurite", () => {
     const leadership = await one.leading;
     await new Promise((resolve) => leadership.signal.addEventListener("abort", resolve, { once: true }));
     expect(since(startMs)).toBeGreaterThan(12_500);
-    expect(since(startMs)).toBeLessThan(15_000);
+    expect(leadership.remainingMs()).toBe(0);
     expect(() => leadership.assertLeading()).toThrow("stop-work");
     expect(await one.outcome).toMatchObject({ cause: "stop-work" });
   });
 
   it.each([
-    ["early", 4_000, 7_000],
-    ["after its lease", 0, 17_000],
+    ["early", 4_000],
+    ["after its lease", 0],
   ] as const)(
     "a leader that falls silent is replaced %s, by a contender that was woken",
-    async (_when, breakAfterMs, limitMs) => {
+    async (_when, breakAfterMs) => {
       const { lease } = place();
       let silent = false;
       const dying = faultyLease(lease, () => (silent ? "hang" : "none"));
       const one = start(dying, "node-1", {}, { breakAfterMs });
       const first = await one.leading;
       silent = true;
-      const diedMs = systemClock.monotonicMs();
       const stop = new AbortController();
       const two = start(lease, "node-2", { startedBy: "wake", stopping: stop.signal }, { breakAfterMs });
       const second = await two.leading;
       expect(second.term).toBe(2);
-      expect(since(diedMs)).toBeLessThan(limitMs);
       expect(first.remainingMs()).toBe(0);
       stop.abort();
       await two.outcome;
@@ -161,27 +148,38 @@ describe.concurrent("on Azurite", () => {
     await one.leading;
     // Nothing but an operator deletes containers, so no port can; the lease of the blob does not hinder it.
     const { BlobServiceClient } = await import("@azure/storage-blob");
-    const service = BlobServiceClient.fromConnectionString(azurite.connectionString);
+    const service = BlobServiceClient.fromConnectionString(inject("azurite"));
     await service.getContainerClient(container).delete();
     expect(await one.outcome).toMatchObject({ kind: "led", cause: "lost" });
     const two = start(lease, "node-2", { aboveTerm: 1, lead: async () => {} });
     expect(await two.outcome).toMatchObject({ kind: "led", term: 2 });
   });
 
-  it("a dead-man's wake stays hidden while kept, surfaces when left, and is visible on hand-over", async () => {
+  it("a dead-man's wake stays hidden while kept, surfaces when left, and is visible on hand-over", async ({
+    expect,
+  }) => {
     const { queues } = account.storage;
     const queue = await freshQueue(account);
     const ports = { queues, clock: systemClock };
     const term = new AbortController();
-    keepDeadMansWake(ports, { queue, text: "left", signal: term.signal });
-    await systemClock.sleep(8_000);
+    let kept = 0;
+    const watched: typeof queues = {
+      ...queues,
+      async update(...call) {
+        kept += 1;
+        return await queues.update(...call);
+      },
+    };
+    keepDeadMansWake({ ...ports, queues: watched }, { queue, text: "left", signal: term.signal });
+    const receive = () => queues.receive(queue, { max: 2, visibilityS: 60 });
+    // Hidden for 6 s each time: after four times it would have come back but for them.
+    await expect.poll(() => kept).toBeGreaterThanOrEqual(4);
     expect(await queues.peek(queue, 1)).toEqual([]);
     term.abort();
-    await systemClock.sleep(6_500);
-    expect(await queues.receive(queue, { max: 2, visibilityS: 60 })).toMatchObject([{ text: "left" }]);
+    await expect.poll(receive, { interval: 500 }).toMatchObject([{ text: "left" }]);
     const handed = keepDeadMansWake(ports, { queue, text: "handed" });
     await handed.handOver();
-    expect(await queues.receive(queue, { max: 2, visibilityS: 60 })).toMatchObject([{ text: "handed" }]);
+    expect(await receive()).toMatchObject([{ text: "handed" }]);
     const removed = keepDeadMansWake(ports, { queue, text: "removed" });
     await removed.remove();
     expect(await queues.stats(queue)).toMatchObject({ approximateCount: 2 });

@@ -1,26 +1,17 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, inject, it } from "vitest";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { lead } from "../../src/election/api/lead.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { noCalls } from "../../src/engine/model/calls.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { raceAndLead } from "../support/raceAndLead.ts";
 
 /** What contending costs while somebody leads, counted below the SDK on a real emulator. */
-let azurite: Azurite;
-
-beforeAll(async () => {
-  azurite = await startAzurite();
-});
-afterAll(async () => {
-  await azurite?.stop();
-});
 
 it("a follower's contention while a leader beats is one HEAD each time: no 409 and no write", async () => {
   const end = new AbortController();
-  const options = { connection: azurite.connectionString, namespace: "calls", name: "x", signal: end.signal };
+  const options = { connection: inject("azurite"), namespace: "calls", name: "x", signal: end.signal };
   let leads = (): void => {};
   const led = new Promise<void>((resolve) => {
     leads = resolve;
@@ -31,7 +22,7 @@ it("a follower's contention while a leader beats is one HEAD each time: no 409 a
   });
   await led;
 
-  const storage = connectStorage({ connectionString: azurite.connectionString });
+  const storage = connectStorage({ connectionString: inject("azurite") });
   const lease = storage.lease("calls-coordination", "x");
   const enough = new AbortController();
   let looks = 0;

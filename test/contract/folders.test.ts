@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
+import { describe, expect, inject, it } from "vitest";
 import {
   freshContainer,
   freshName,
@@ -9,19 +8,9 @@ import {
   twinAccount,
 } from "./accounts.ts";
 
-let azurite: Azurite;
-
-beforeAll(async () => {
-  azurite = await startAzurite();
-});
-
-afterAll(async () => {
-  await azurite?.stop();
-});
-
 const accounts: readonly { readonly title: string; readonly open: OpenAccount }[] = [
   { title: "the in-memory twin", open: twinAccount },
-  { title: "Azurite through the Azure SDKs", open: () => realAccount(azurite.connectionString) },
+  { title: "Azurite through the Azure SDKs", open: () => realAccount(inject("azurite")) },
 ];
 
 describe.each(accounts)("folders on $title", ({ open }) => {

@@ -79,7 +79,7 @@ describe.skipIf(!hasOpenSsl)("a link to a blob", () => {
     await storage.blobs.ensureContainer("results");
     await storage.blobs.create("results", "r1/u/001/a/result.json", "4950");
     await storage.blobs.create("results", "r1/u/001/a/other.json", "other");
-  }, 60_000);
+  });
   afterAll(async () => {
     emulator.kill();
     if (emulator.exitCode === null) await once(emulator, "exit");

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe } from "vitest";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
+import { describe, inject } from "vitest";
 import { type OpenAccount, realAccount, twinAccount } from "./accounts.ts";
 import { blobContract } from "./blobContract.ts";
 import { encodedContract } from "./encodedContract.ts";
@@ -15,19 +14,10 @@ import { uploadContract } from "./uploadContract.ts";
  * What the ports promise, held against the in-memory twin and against a real Azurite, so that a simulation on the
  * twin says something about Azure. Where Azurite itself differs, see azuriteDifferences.test.ts.
  */
-let azurite: Azurite;
-
-beforeAll(async () => {
-  azurite = await startAzurite();
-});
-
-afterAll(async () => {
-  await azurite?.stop();
-});
 
 const accounts: readonly { readonly title: string; readonly open: OpenAccount }[] = [
   { title: "the in-memory twin", open: twinAccount },
-  { title: "Azurite through the Azure SDKs", open: () => realAccount(azurite.connectionString) },
+  { title: "Azurite through the Azure SDKs", open: () => realAccount(inject("azurite")) },
 ];
 
 describe.each(accounts)("$title", ({ open }) => {
@@ -42,5 +32,5 @@ describe.each(accounts)("$title", ({ open }) => {
 });
 
 describe("blobs with a Content-Encoding, which only a service has", () => {
-  encodedContract(() => azurite.connectionString);
+  encodedContract(() => inject("azurite"));
 });

@@ -59,7 +59,7 @@ test("a second calculation joins running instances, which keep uploads and the r
 
   expect((await leasefold("up", "--add", "./fast.mjs")).out).toMatch(/^the instances have fast already\n/);
   expect(await pidsNow()).toEqual(pids);
-}, 150_000);
+});
 
 test("up --add takes no code from a run that is computed, loads what has changed, and refuses a second of one name", async () => {
   await write("slow.mjs", "slow", 1, 300);
@@ -90,7 +90,7 @@ test("up --add takes no code from a run that is computed, loads what has changed
   await write("fast.mjs", "fast", 2);
   expect(await leasefold("up", "--add", "./fast.mjs")).toMatchObject({ code: 0, err: "" });
   expect(await leasefold("submit", "slow", "--n", "3", "--wait")).toMatchObject({ code: 0, out: "30\n" });
-}, 150_000);
+});
 
 test("without instances here, and for storage elsewhere, up --add says how to start some and how to deploy", async () => {
   await write("fast.mjs", "fast", 2);

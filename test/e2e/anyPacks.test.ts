@@ -50,4 +50,4 @@ test("plain floating-point sums have one hash for three pack sizes on one, two a
     (a, b) => means.merge(a, b, params) as Moments,
   );
   expect(JSON.parse(Buffer.from(body).toString()).sum).not.toBe(looped.sum);
-}, 180_000);
+});

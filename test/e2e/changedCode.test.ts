@@ -89,9 +89,7 @@ test("a retry after a restart with changed code is refused, computes everything 
 });
 
 // Whoever takes a message of other code puts it back for some seconds, and may be the next to take it, too.
-test("of two instances with different files only the one with the run's code computes, and without it the status says what the run waits for", {
-  timeout: 300_000,
-}, async () => {
+test("of two instances with different files only the one with the run's code computes, and without it the status says what the run waits for", async () => {
   await writeCalculation("units.mjs", 1);
   const { local } = await startUp("--instances", "1", "--calculation", "units.mjs");
   await mkdir(join(folder(), "other"));

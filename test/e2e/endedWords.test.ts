@@ -70,4 +70,4 @@ test("a webhook and a queue tell of each run that ends, also where nobody listen
     ["good", "complete", { team: "risk" }],
   ]);
   await down();
-}, 120_000);
+});

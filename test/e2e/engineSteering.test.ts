@@ -61,7 +61,7 @@ test("a pause stops sending, a resume goes on, and the result is exact", async (
   expect((await answered(run)).command).toMatchObject({ want: "paused", answer: "done" });
   // Workers end what they compute and drop the rest; from then on nothing may come any more.
   const sentAtPause = packsSent(run);
-  await expect.poll(messagesLeft, { timeout: 60_000, interval: 100 }).toBe(0);
+  await expect.poll(messagesLeft, { interval: 100 }).toBe(0);
   const parts = await blobsBelow(app.client.names.runs, runBlobs(run, uid).parts);
   await sleep(2_000);
   expect(await blobsBelow(app.client.names.runs, runBlobs(run, uid).parts)).toEqual(parts);
@@ -111,8 +111,7 @@ async function leftOf(prefix: string): Promise<string[]> {
   const found = await Promise.all([active, results, runs].map((container) => blobsBelow(container, prefix)));
   return found.flatMap((blobs) => [...blobs.keys()]);
 }
-const untilGone = (id: string) =>
-  expect.poll(() => leftOf(id), { timeout: 60_000, interval: 200 }).toEqual([]);
+const untilGone = (id: string) => expect.poll(() => leftOf(id), { interval: 200 }).toEqual([]);
 
 test("a delete leaves nothing of a run that has ended", async () => {
   const { run } = await submit(app.client, { calculation: "chain", params: { chunks: 40 }, packSize: 1 });
@@ -142,7 +141,7 @@ test("the id of a run that is deleted at work may be used again at once", async 
   await untilGone(`${id}/${newUid}/`);
 });
 
-const waiting = { timeout: 40_000, interval: 50 };
+const waiting = { interval: 50 };
 
 test("who computes what is seen while it lasts, and how an instance died at once; a planned stop leaves no sign", async () => {
   const params = { chunks: 40, ms: 4_000 };

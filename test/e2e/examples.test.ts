@@ -56,7 +56,7 @@ test("each example is a project by new, keeps its own test, and instances that l
     "word-counts": { files: 500, words: 194_750 },
     regression: { rows: 10_000 },
   });
-}, 180_000);
+});
 
 test("the example of one long result keeps its own test, and instances join its table in order", async () => {
   expect(await leasefold("new", "collatz", "--dir", "collatz")).toMatchObject({ code: 0, err: "" });
@@ -85,7 +85,7 @@ test("the example of one long result keeps its own test, and instances join its 
   expect(rows.map((row) => Number(row.split(",")[0]))).toEqual(
     Array.from({ length: 20_000 }, (_, at) => at + 1),
   );
-}, 120_000);
+});
 
 test.runIf(hasPython)(
   "the programs over HTTP, in TypeScript and in Python, submit one run and print the same result",

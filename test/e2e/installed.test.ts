@@ -54,7 +54,7 @@ beforeAll(async () => {
   expect(added, added.err).toMatchObject({ code: 0 });
   await rm(join(folder, tarball));
   installed = join(folder, "node_modules/leasefold");
-}, 120_000);
+});
 afterAll(async () => {
   await leasefold("down");
   await rm(folder, { recursive: true, force: true });

@@ -11,6 +11,7 @@ import type { QueueStore } from "../../src/engine/storage/queuePort.ts";
 import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { type InstanceEvent, type Instances, startInstances } from "../../src/tools/local/instances.ts";
 import { isAlive } from "../../src/tools/local/supervisor.ts";
+import { patienceMs } from "../support/patience.ts";
 
 /** Real child processes, the real library and Azurite. The app is `test/fixtures/apps/trio`. */
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/apps/${name}`, import.meta.url));
@@ -79,14 +80,10 @@ const logged = (text: string, instance?: string) =>
 const statesOf = (instance: string) =>
   events.flatMap((one) => (one.kind === "state" && one.instance === instance ? [one.state] : []));
 
-async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  withinMs = 15_000,
-): Promise<void> {
-  const endMs = performance.now() + withinMs;
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + patienceMs;
   while (!(await holds())) {
-    if (performance.now() > endMs) throw new Error(`not within ${withinMs} ms: ${what}`);
+    if (performance.now() > endMs) throw new Error(`not within ${patienceMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -96,10 +93,8 @@ describe("embedded instances", () => {
   afterEach(stopAll);
 
   it("start side by side, each with its own name and address, and run timers, queues and HTTP", async () => {
-    const beganMs = performance.now();
     const handle = await start(3);
     const { instances } = handle;
-    console.log(`three instances were ready after ${Math.round(performance.now() - beganMs)} ms`);
     expect(instances.map(({ name, state }) => [name, state])).toEqual([
       ["node-1", "running"],
       ["node-2", "running"],
@@ -172,9 +167,7 @@ describe("embedded instances", () => {
     const handle = await start(1);
     await send({ do: "sleep", ms: 60_000 });
     await until("it works", () => logged("work sleep").length === 1);
-    const beganMs = performance.now();
     await handle.stopAll();
-    expect(performance.now() - beganMs).toBeLessThan(30_000);
     expect(logged("1 invocations still ran").length).toBe(1);
   });
 });
@@ -253,7 +246,7 @@ it("an instance that a calculation's file blocks is started again ever later, an
   });
   const restarts = () =>
     events.flatMap((one) => (one.kind === "state" && one.state === "restarting" ? [one] : []));
-  await until("it ended twice", () => restarts().length === 2, 60_000);
+  await until("it ended twice", () => restarts().length === 2);
   const reason = `${file}: loading the file has blocked it for 0.05 s`;
   expect(restarts()).toMatchObject([
     { reason, pauseMs: 1_000 },

@@ -43,7 +43,7 @@ beforeAll(async () => {
   await mkdir(duckdb);
   await writeFile(join(duckdb, "package.json"), '{ "name": "@duckdb/node-api", "version": "1.0.0" }');
   await cp(bin("zod"), join(folder, "zod"), { recursive: true });
-}, 120_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("publint has nothing to say of the tarball, suggestions included", async () => {
@@ -131,7 +131,7 @@ describe.each(managers)("$name", ({ install, run: runner, command, typeChecked, 
     for (const [file, content] of Object.entries(own))
       await writeFile(join(at, file), typeof content === "string" ? content : JSON.stringify(content));
     await run(at, install);
-  }, 120_000);
+  });
 
   test("the entries load as ES modules and in CommonJS", async () => {
     for (const file of ["uses.mjs", "uses.cjs"])

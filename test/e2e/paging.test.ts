@@ -63,7 +63,7 @@ const untilEnded = (run: string, generation: number) =>
         const view = await status(client, run);
         return view.active ? "works" : view.generation;
       },
-      { timeout: 60_000, interval: 100 },
+      { interval: 100 },
     )
     .toBe(generation);
 
@@ -109,11 +109,11 @@ test("in pages of five, failures, retry, deep folds, the clean-up and a delete a
   await untilEnded(run, 2);
   expect(await status(client, run)).toMatchObject({ word: "complete", chunks: { done: chunks, failed: 0 } });
   expect(await resultOf(run)).toBe(await serialChain(chunks));
-  await expect.poll(() => namesBelow(at.parts), { timeout: 60_000 }).toEqual([]);
-  await expect.poll(() => namesBelow(at.nodes), { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => namesBelow(at.parts)).toEqual([]);
+  await expect.poll(() => namesBelow(at.nodes)).toEqual([]);
 
   await command(client, run, { kind: "delete" });
-  await expect.poll(() => namesBelow(`${run}/`), { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => namesBelow(`${run}/`)).toEqual([]);
 });
 
 test("more runs than a page holds are all led to their end, and all listed", async () => {

@@ -21,4 +21,4 @@ test("Leasefold and Piscina give the same answer of the same chunks in the bench
   }
   expect(answers[0]).toHaveLength(2);
   expect(answers[1]).toEqual(answers[0]);
-}, 60_000);
+});

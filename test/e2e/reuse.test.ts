@@ -30,7 +30,7 @@ test("of many files one changes and one is added: only their packs are computed,
   /** Submits and waits; what the run computed, and what it cost. */
   async function ran(id: string, reuse?: string | true) {
     await submit(client, { calculation: "inventory", params, packSize: 1, id, ...(reuse ? { reuse } : {}) });
-    const view = await until(id, ({ active }) => !active, 120_000);
+    const view = await until(id, ({ active }) => !active);
     expect(view.word).toBe("complete");
     const state = await readState(client, id, view.uid);
     const manifest = await findManifest(client, id);
@@ -64,7 +64,7 @@ test("of many files one changes and one is added: only their packs are computed,
   await blobs.remove(client.names.inputs, "many/000009");
   await put(9);
   await command(client, "added", { kind: "retry", redo: "changed-inputs" });
-  await until("added", ({ active, generation }) => !active && generation === 2, 120_000);
+  await until("added", ({ active, generation }) => !active && generation === 2);
   const retried = await findManifest(client, "added");
   expect(retried.reused).toEqual({
     packs: files,
@@ -73,4 +73,4 @@ test("of many files one changes and one is added: only their packs are computed,
 
   const verified = await verify(client, "added", { sample: { packs: 20 } });
   expect(verified).toMatchObject({ allEqual: true, packs: { equal: 20 } });
-}, 300_000);
+});

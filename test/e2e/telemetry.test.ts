@@ -10,7 +10,7 @@ import { type RealApp, startRealApp } from "../support/realApp.ts";
 
 const calculations = [join(import.meta.dirname, "../fixtures/chain.calculation.ts")];
 const noteLoads = pathToFileURL(join(import.meta.dirname, "../fixtures/noteLoads.mjs")).href;
-const patient = { timeout: 60_000, interval: 250 };
+const patient = { interval: 250 };
 let folder = "";
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "telemetry-"));

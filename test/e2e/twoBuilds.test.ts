@@ -26,7 +26,7 @@ beforeAll(async () => {
   folders["next"] = await buildShifted(join(folder, "next"), { writes: 1, reads: 0 });
   folders["this"] = findAppDir();
   if (tag !== undefined) folders["tagged"] = await buildTag(join(folder, "tagged"), tag);
-}, 400_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const killOne = (fleet: Fleet, which: number): Promise<void> =>

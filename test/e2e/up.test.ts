@@ -2,13 +2,12 @@ import type { ChildProcess } from "node:child_process";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { LocalFile } from "../../src/tools/local/localFile.ts";
 import { isAlive, startOf } from "../../src/tools/local/supervisor.ts";
 import { builtProgram, until } from "../support/builtProgram.ts";
 
-const { folder, leasefold, localFile, startUp, up } = builtProgram();
+const { folder, leasefold, localFile, start, startUp, up } = builtProgram();
 
 const exitOf = (child: ChildProcess | undefined): Promise<number | null> =>
   new Promise((resolve) => child?.once("exit", (code) => resolve(code)));
@@ -29,7 +28,7 @@ const listens = (port: number): Promise<boolean> =>
 
 /** No process, no port, no temporary file. */
 async function expectNothingLeft(local: LocalFile): Promise<void> {
-  await until("all processes are gone", async () => !processesOf(local).some(isAlive), { withinMs: 3_000 });
+  await until("all processes are gone", async () => !processesOf(local).some(isAlive));
   expect(await Promise.all(portsOf(local).map(listens))).toEqual(portsOf(local).map(() => false));
   expect(await readdir(join(folder(), "tmp"))).toEqual([]);
 }
@@ -118,14 +117,14 @@ test("where no instance can run, everyone is told, and all goes on by itself whe
   for (const command of ["leader", "runs"])
     expect((await leasefold(command)).err).toMatch(/no instance runs: node-1 ended \d times/);
 
-  const waiting = leasefold("submit", "./quits.mjs", "--n", "10", "--wait");
-  await sleep(3_000);
+  const waiting = start("submit", "./quits.mjs", "--n", "10", "--wait");
+  await until("it says that no instance runs", async () => /no instance runs: node-1/.test(waiting.out()));
   await rm(join(folder(), "broken"));
-  const job = await waiting;
-  expect({ code: job.code, out: job.out }).toEqual({ code: 0, out: "45\n" });
-  expect(job.err).toMatch(/no instance runs: node-1 ended[\s\S]*all instances run again/);
+  expect(await waiting.ended).toEqual({ code: 0 });
+  expect(waiting.out()).toMatch(/no instance runs: node-1 ended[\s\S]*all instances run again/);
+  expect(waiting.out()).toContain("45\n");
   await until("the file tells it too", async () => (await localFile())?.instances[0]?.down === undefined);
-}, 90_000);
+});
 
 test("SIGKILL of up leaves no instance and no storage after a moment, and the next up starts", async () => {
   const { local } = await startUp("--instances", "2");

@@ -21,7 +21,7 @@ async function write(): Promise<void> {
     await app.until("done", ({ active }) => !active);
     const result = await app.result("done");
     await submit(app.client, { ...request, id: "half" });
-    await app.until("half", ({ packs }) => (packs?.done ?? 0) >= 15, 60_000, 50);
+    await app.until("half", ({ packs }) => (packs?.done ?? 0) >= 15, 50);
     await app.instances.stopAll();
     await new Promise((resolve) => setTimeout(resolve, 35_000));
     await writeWire("real", { atMs: 0, ...(await storedIn(app.client.storage, names)), result });
@@ -32,7 +32,7 @@ async function write(): Promise<void> {
 
 beforeAll(async () => {
   if (writesWire) await write();
-}, 180_000);
+});
 
 test.each(await releases())(
   "instances of this build list what those of release %s left on Azurite, and finish its run with the same bytes",

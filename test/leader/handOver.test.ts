@@ -28,9 +28,7 @@ function countWrites(twin: ReturnType<typeof leadOnTwin>): Map<string, number> {
   return writes;
 }
 
-test("handing over a thousand active runs writes only those of which something is ahead of their state", {
-  timeout: 60_000,
-}, async () => {
+test("handing over a thousand active runs writes only those of which something is ahead of their state", {}, async () => {
   const twin = leadOnTwin();
   const dirty = [3, 40, 41, 500, 777, 998, 999].map((run) => `r${run}`);
   for (let run = 0; run < 1_000; run += 1) {

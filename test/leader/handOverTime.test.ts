@@ -89,9 +89,7 @@ test.each([
   ["fast", 120],
 ] as const)(
   "with %s timings a hand-over among three takes at most %i ms at the median",
-  {
-    timeout: 60_000,
-  },
+  {},
   async (settings, limitMs) => {
     const all: number[] = [];
     for (let seed = 1; seed <= 101; seed += 1) all.push(await handOverMs(seed, settings));

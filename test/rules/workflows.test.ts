@@ -25,7 +25,7 @@ beforeAll(async () => {
     ...{ bundle: true, platform: "node", mainFields: ["module", "main"], format: "esm", outfile },
   });
   github = await import(pathToFileURL(outfile).href);
-}, 60_000);
+});
 afterAll(() => rmSync(bundled, { recursive: true, force: true }));
 
 /** What it finds: unknown keys, permissions and events, and wrong names and contexts in expressions. It remembers by name. */

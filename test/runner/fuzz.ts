@@ -24,9 +24,9 @@ if (values.help === true || Number.isNaN(minutes) || !Number.isInteger(first)) {
 const endMs = performance.now() + minutes * 60_000;
 for (let seed = first; ; seed += 1) {
   console.log(`seed ${seed}`);
-  const { status } = spawnSync("npx", ["vitest", "run", "--project", "unit*", ".fuzz."], {
+  const { status } = spawnSync("npx", ["vitest", "run", "--project", "deep-fuzz"], {
     stdio: "inherit",
-    env: { ...process.env, LEASEFOLD_FUZZ_SEED: String(seed) },
+    env: { ...process.env, LEASEFOLD_SEED: String(seed) },
   });
   if (status !== 0) {
     console.log(`npm run fuzz -- --seed ${seed} plays this pass again`);

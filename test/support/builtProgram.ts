@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach } from "vitest";
 import { type LocalFile, localFilePath, readLocalFile } from "../../src/tools/local/localFile.ts";
 import { isAlive } from "../../src/tools/local/supervisor.ts";
+import { patienceMs } from "./patience.ts";
 
 const bin = join(import.meta.dirname, "../../bin/leasefold.js");
 
@@ -89,7 +90,7 @@ export function builtProgram(settings: Readonly<Record<string, string>> = {}): B
     start,
     leasefold: (...args) =>
       new Promise((resolve) => {
-        const options = { cwd: folder, env: environment(), timeout: 150_000 };
+        const options = { cwd: folder, env: environment(), timeout: patienceMs };
         execFile(process.execPath, [bin, ...args], options, (error, out, err) => {
           resolve({ code: error === null ? 0 : Number(error.code), out, err });
         });
@@ -120,7 +121,7 @@ export function builtProgram(settings: Readonly<Record<string, string>> = {}): B
 export async function until<T>(
   what: string,
   poll: () => Promise<T | undefined | false>,
-  { withinMs = 45_000, everyMs = 50 } = {},
+  { withinMs = patienceMs, everyMs = 50 } = {},
 ): Promise<T> {
   const endMs = performance.now() + withinMs;
   for (;;) {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { ContenderOptions } from "./contenderMain.ts";
+import { patienceMs } from "./patience.ts";
 
 /** What a contender tells; times are this process's. */
 export interface Told {
@@ -17,7 +18,7 @@ export interface ContenderProcess {
   readonly holder: string;
   readonly told: readonly Told[];
   /** The first line told that fits, now or within `limitMs`. */
-  until(fits: (line: Told) => boolean, limitMs: number): Promise<Told>;
+  until(fits: (line: Told) => boolean): Promise<Told>;
   signal(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGTERM"): void;
   blockFor(ms: number): void;
   /** Ends it, whatever state it is in. */
@@ -40,7 +41,7 @@ export function startContender(options: ContenderOptions): ContenderProcess {
   return {
     holder: options.holder,
     told,
-    until: (fits, limitMs) =>
+    until: (fits) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
           const line = told.find(fits);
@@ -51,8 +52,8 @@ export function startContender(options: ContenderOptions): ContenderProcess {
         const timer = setTimeout(() => {
           done();
           const last = told.slice(-5).map((line) => JSON.stringify(line));
-          reject(new Error(`${options.holder} did not say so in ${limitMs} ms; last: ${last.join(" ")}`));
-        }, limitMs);
+          reject(new Error(`${options.holder} did not say so in ${patienceMs} ms; last: ${last.join(" ")}`));
+        }, patienceMs);
         const done = (): void => {
           clearTimeout(timer);
           watchers.delete(look);

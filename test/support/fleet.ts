@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Azurite } from "../../src/tools/local/azurite.ts";
 import { embeddedEnv } from "../../src/tools/local/instanceEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "../../src/tools/local/instances.ts";
+import { patienceMs } from "./patience.ts";
 
 /** Two instances of a build, and what they reported. */
 export interface Fleet extends Instances {
@@ -47,7 +48,7 @@ interface View {
 
 /** Polls a run. */
 export async function until(fleet: Fleet, run: string, done: (view: View) => boolean): Promise<View> {
-  const endMs = performance.now() + 240_000;
+  const endMs = performance.now() + patienceMs;
   for (;;) {
     const view = (await (await ask(fleet, `runs/${run}`)).json()) as View;
     if (done(view)) return view;

@@ -9,14 +9,15 @@ import { namesOf } from "../../src/engine/model/names.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
 import { type Embedded, type EmbeddedOptions, startEmbedded } from "../../src/tools/local/embedded.ts";
 import type { InstanceEvent } from "../../src/tools/local/instances.ts";
+import { patienceMs } from "./patience.ts";
 
 /** The built app in real processes on a real Azurite, and a client of it. */
 export interface RealApp extends Embedded {
   readonly client: Client;
   /** Everything that the instances reported, with the moment of this process's monotonic clock. */
   readonly events: (InstanceEvent & { readonly atMs: number })[];
-  /** Polls the run each `everyMs` until the condition holds; throws with its last view after `limitMs`. */
-  until(id: string, done: (view: RunView) => boolean, limitMs?: number, everyMs?: number): Promise<RunView>;
+  /** Polls the run each `everyMs` until the condition holds; throws with its last view where it never does. */
+  until(id: string, done: (view: RunView) => boolean, everyMs?: number): Promise<RunView>;
   result(id: string): Promise<string>;
 }
 
@@ -33,12 +34,12 @@ export async function startRealApp(options: Omit<EmbeddedOptions, "onEvent">): P
     ...embedded,
     client,
     events,
-    async until(id, done, limitMs = 60_000, everyMs = 250) {
-      const endMs = performance.now() + limitMs;
+    async until(id, done, everyMs = 250) {
+      const endMs = performance.now() + patienceMs;
       for (;;) {
         const view = await status(client, id);
         if (done(view)) return view;
-        if (performance.now() > endMs) throw new Error(`not in ${limitMs} ms: ${JSON.stringify(view)}`);
+        if (performance.now() > endMs) throw new Error(`not in ${patienceMs} ms: ${JSON.stringify(view)}`);
         await sleep(everyMs);
       }
     },

@@ -30,7 +30,7 @@ async function worker(bad: string, more: { chunks?: number; packLimitMs?: number
   return { ...world, failure };
 }
 
-describe("a plan", { timeout: 30_000 }, () => {
+describe("a plan", () => {
   test.each([
     ["a throw half-way", "throws", "calculation-threw", /^plan: half-way \(bad\.calculation\.ts:\d+\)$/],
     ["a thread that ends half-way", "exits", "thread-exited", /exited with code: 3/],
@@ -87,7 +87,7 @@ describe("a plan", { timeout: 30_000 }, () => {
   );
 });
 
-describe("a run", { timeout: 30_000 }, () => {
+describe("a run", () => {
   test("with a partial above the limit fails that pack at its first attempt, by the limit's name", async () => {
     const world = await worker("partial");
     await world.work(plan);

@@ -134,7 +134,7 @@ async function plannedWorld(shape: Shape) {
   return { world, plan: await world.plan() };
 }
 
-describe("a tree of nodes", { timeout: 30_000 }, () => {
+describe("a tree of nodes", () => {
   test("of any shape, with gaps and a retry, gives what a plain recursion over the chunks gives", async () => {
     const depths = new Set<number>();
     const checked = fc.asyncProperty(shapes, async (shape) => {

@@ -65,7 +65,7 @@ test("what user code prints is kept with its chunk, attempt and instance", async
   ]);
   expect(lines.map(({ attempt }) => attempt)).toEqual(Array(2).fill(expect.stringMatching(/^1-1-/)));
   expect(more).toBe(0);
-}, 60_000);
+});
 
 test("a chunk that prints without end fills nothing: the first lines are kept, cut, and the others counted", async () => {
   const { logs } = await computed(1);
@@ -74,14 +74,14 @@ test("a chunk that prints without end fills nothing: the first lines are kept, c
   expect(lines).toHaveLength(printedLimits.lines);
   expect(lines.at(-1)).toMatchObject({ level: "warn", text: "x".repeat(printedLimits.characters) });
   expect(found.more).toBe(301 - printedLimits.lines);
-}, 60_000);
+});
 
 test("lines of an attempt that throws, and of one that is ended at its limit, are kept as well", async () => {
   const thrown = await (await computed(2)).logs();
   expect(thrown.lines.at(-1)).toMatchObject({ level: "error", chunk: 2, text: "before it throws" });
   const ended = await (await computed(3, { packLimitMs: 1_000, params: { hangs: true } })).logs();
   expect(ended.lines.at(-1)).toMatchObject({ chunk: 3, text: "before it hangs" });
-}, 60_000);
+});
 
 test("storage that takes no lines fails no work", async () => {
   const world = await workerWorld(pool);
@@ -94,7 +94,7 @@ test("storage that takes no lines fails no work", async () => {
   await world.work({ ...common, kind: "plan" });
   await world.work(computeOf(0));
   expect(world.storage.operator.blobNames(world.names.runs)).toContain(runBlobs("r", "u").part(0, 0));
-}, 60_000);
+});
 
 test("of one run a process keeps the lines of so many attempts", async () => {
   const world = await workerWorld(pool);
@@ -124,4 +124,4 @@ test("lines that are none are left out, and those of another version are shown",
     { text: "kept" },
   ]);
   expect(found.more).toBe(4);
-}, 60_000);
+});

@@ -5,6 +5,7 @@ import { noAccess } from "../../src/engine/calculation/files.ts";
 import type { CalculationError } from "../../src/engine/model/errors.ts";
 import type { PrintedLine } from "../../src/engine/model/printed.ts";
 import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
+import { patienceMs } from "../support/patience.ts";
 import { hasPython, stateOf } from "../support/python.ts";
 
 const file = join(import.meta.dirname, "..", "fixtures", "command.calculation.ts");
@@ -133,7 +134,7 @@ describe.skipIf(!hasPython)("a calculation that is a command, in a thread", () =
   test("ends when its thread had no task for long, and when the pool stops", async () => {
     const idle = threadPool({ ...own, idleMs: 20 });
     const { pid } = await printing((options) => idle.compute(pack("sum", -1), options));
-    await vi.waitFor(() => expect(stateOf(pid)).toBe(""), { timeout: 10_000 });
+    await vi.waitFor(() => expect(stateOf(pid)).toBe(""), { timeout: patienceMs });
     await idle.stop();
 
     const stopped = threadPool(own);

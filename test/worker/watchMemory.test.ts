@@ -50,7 +50,7 @@ test("memory is measured while a task computes, and not before or after", async 
   moveIntervals();
   const running = computed({ busyMs: 300 });
   expect(vi.getTimerCount()).toBe(0);
-  await expect.poll(() => vi.getTimerCount(), { timeout: 5_000, interval: 5 }).toBe(1);
+  await expect.poll(() => vi.getTimerCount(), { interval: 5 }).toBe(1);
   await running;
   expect(vi.getTimerCount()).toBe(0);
 });

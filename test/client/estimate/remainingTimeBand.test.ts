@@ -12,7 +12,7 @@ const of = (family: Family): readonly Estimated[] => results.get(family) ?? [];
 
 beforeAll(() => {
   for (const family of names) results.set(family, estimated(family, runs));
-}, 60_000);
+});
 
 type Told = Estimated & { readonly told: NonNullable<Estimated["told"]> };
 const told = (of: readonly Estimated[]): Told[] => of.filter((one): one is Told => one.told !== undefined);

@@ -46,7 +46,7 @@ test("two hundred leases taken at once are kept for ten minutes, and under one i
   expect(Math.max(...perTenth.values())).toBeLessThanOrEqual(12);
   await one.world.finish(manager.close());
   expect(events.filter((event) => event.kind === "released")).toHaveLength(200);
-}, 30_000);
+});
 
 test("storage away for seven seconds costs none of two hundred leases, and for twenty all of them once", async () => {
   const one = alone();
@@ -72,7 +72,7 @@ test("storage away for seven seconds costs none of two hundred leases, and for t
   expect(new Set(events.flatMap((event) => (event.kind === "lost" ? [event.cause] : [])))).toEqual(
     new Set(["stop-work"]),
   );
-}, 30_000);
+});
 
 test("a lease lost among many costs the others nothing", async () => {
   const one = alone();

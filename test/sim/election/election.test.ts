@@ -78,7 +78,7 @@ test("every fault at every call of a leader's life, with and without an operator
     },
   });
   console.log(`${count} faults at the ${life.calls.length} calls of one life`);
-}, 300_000);
+});
 
 test("a seed replays exactly, also in another thread", async () => {
   const here = await simulate(6);

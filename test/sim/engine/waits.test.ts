@@ -70,7 +70,6 @@ async function resentAfterMs(packMs: number, killAtMs: number): Promise<number[]
 
 test.each([3_500, shortMsMax, 60_000])(
   "a pack of %i ms whose worker dies is resent within the time that README names, whenever that is",
-  { timeout: 120_000 },
   async (packMs) => {
     const boundMs = told[packMs <= shortMsMax ? 0 : 1];
     const all: number[] = [];

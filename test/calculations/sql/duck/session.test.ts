@@ -93,13 +93,11 @@ test("uses of a session follow each other", async () => {
 
 describe("an endless query ends", () => {
   test("at its time limit", async () => {
-    const begun = performance.now();
     const ended = withSession((session) => session.rows(endless), { timeMs: 100 });
     await expect(ended).rejects.toMatchObject({
       code: "query-too-long",
       message: expect.stringContaining("0.1 s"),
     });
-    expect(performance.now() - begun).toBeLessThan(5_000);
   });
 
   test("shortly before the time limit of its attempt", async () => {

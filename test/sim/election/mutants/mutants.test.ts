@@ -28,7 +28,7 @@ function* casesFor({ from = { seed: 1 } }: Mutant): Generator<Case> {
   else for (const point of pointsOf(40)) if (point.call >= from.call) yield point;
 }
 
-test.each(mutants)("without $lacks: $killedBy", { timeout: 120_000 }, async (mutant) => {
+test.each(mutants)("without $lacks: $killedBy", async (mutant) => {
   let killed = false;
   const others = new Set<string>();
   await runCases(await code.build([mutant]), casesFor(mutant), {
@@ -47,7 +47,7 @@ test.each(mutants)("without $lacks: $killedBy", { timeout: 120_000 }, async (mut
   );
 });
 
-test("the code as it is passes the cases that no other test plays", { timeout: 120_000 }, async () => {
+test("the code as it is passes the cases that no other test plays", async () => {
   expect(used.size).toBeGreaterThan(mutants.length);
   const failed: unknown[] = [];
   await runCases(

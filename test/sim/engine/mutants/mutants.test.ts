@@ -56,7 +56,7 @@ function* casesFor({ cases }: Mutant): Generator<EngineCase> {
   for (let seed = cases.seedsFrom; seed < cases.seedsFrom + seedsMax; seed += 1) yield seed;
 }
 
-test.each(mutants)("without $without (rule $rule): $killedBy", { timeout: 120_000 }, async (mutant) => {
+test.each(mutants)("without $without (rule $rule): $killedBy", async (mutant) => {
   let killed = false;
   const others = new Set<string>();
   await runCases<EngineCase, EngineCaseDone>(await code.build(mutant.edits), casesFor(mutant), {
@@ -73,7 +73,7 @@ test.each(mutants)("without $without (rule $rule): $killedBy", { timeout: 120_00
   expect(killed, `not seen, only ${[...others].slice(0, 5).join("; ") || "nothing"} was`).toBe(true);
 });
 
-test("the code as it is passes the cases that no other test plays", { timeout: 240_000 }, async () => {
+test("the code as it is passes the cases that no other test plays", async () => {
   const failed: unknown[] = [];
   await runCases<EngineCase, EngineCaseDone>(
     await code.build(),
