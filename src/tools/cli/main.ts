@@ -7,7 +7,6 @@ import { systemClock } from "../../engine/storage/system.ts";
 import type { UserCode } from "../../engine/worker/threads/userCode.ts";
 import { calculationFiles, knownCalculations } from "./askedCalculation.ts";
 import type { AddCommand, Cli } from "./cli.ts";
-import { addCompletion } from "./commands/completion.ts";
 import { addDown, addShow } from "./commands/instances.ts";
 import { addLead } from "./commands/lead.ts";
 import { addTry } from "./commands/try.ts";
@@ -32,7 +31,6 @@ const local: readonly AddCommand[] = [
   addDown,
   addWork,
   addDemo,
-  addCompletion,
 ];
 
 /** The entry that `bin/leasefold.js` calls in the bundle `dist/cli.cjs`. Returns the exit code. */
