@@ -76,7 +76,6 @@ const lines: readonly Line[] = [
   { line: "workers", least: "read" },
   { line: "queues", least: "read" },
   { line: "queues peek packs", least: "read" },
-  { line: "prune --older-than 1d --dry-run", least: "read", before: finished },
   { line: "submit sum --to 100", least: "steer" },
   { line: "schedule list", least: "read", before: scheduled },
   { line: "schedule show s1", least: "read", before: scheduled },

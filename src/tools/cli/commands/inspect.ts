@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Failures, FailureView } from "../../../engine/client/failures.ts";
+import type { RunView } from "../../../engine/client/runView.ts";
 import { type Range, rangeText } from "../../../engine/model/packs.ts";
 import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
@@ -16,40 +17,35 @@ export function addWatch(program: Command, session: Session): void {
     .command("watch")
     .description("show a run live until its end: progress, leader, what each worker computes")
     .argument("[run]", "id of the run; without it all active runs are listed, until none is left")
-    .action((run?: string) =>
-      run === undefined ? watchRuns(session) : showStatus(session, run, { watch: true }),
-    );
+    .action(async (run?: string) => {
+      if (run === undefined) return await watchRuns(session);
+      // With --json standard output holds only the answer.
+      const screen = session.json() ? session.cli.err : session.cli.out;
+      const view = await watchRun(session, await session.client(), run, screen);
+      session.exitCode = exitCodeOfRun(view);
+      await showStatus(session, view);
+    });
 }
 
-/** `leasefold status RUN`: the state of a run; with --watch until it has ended. */
+/** `leasefold status RUN`: the state of a run. */
 export function addStatus(program: Command, session: Session): void {
   program
     .command("status")
     .description("show the state of a run: progress, rate, remaining time, leader, calls and their cost")
     .argument("<run>", "id of the run")
-    .option("--watch", "show progress until the run is over; exit code 0 only if it is complete")
-    .action((run: string, options: { watch?: boolean }) => showStatus(session, run, options));
+    .action(async (run: string) => {
+      const view = await (await apiOf(session)).run(run).status();
+      await session.noteInstancesDown();
+      await showStatus(session, view);
+    });
 }
 
-async function showStatus(
-  session: Session,
-  run: string,
-  { watch = false }: { readonly watch?: boolean },
-): Promise<void> {
-  const { cli } = session;
-  const api = await apiOf(session);
-  // With --json standard output holds only the answer.
-  const screen = session.json() ? cli.err : cli.out;
-  const view = watch
-    ? await watchRun(session, await session.client(), run, screen)
-    : await api.run(run).status();
-  if (watch) session.exitCode = exitCodeOfRun(view);
-  else await session.noteInstancesDown();
-  const { runs } = view.active ? await api.workers() : { runs: [] };
+async function showStatus(session: Session, view: RunView): Promise<void> {
+  const { runs } = view.active ? await (await apiOf(session)).workers() : { runs: [] };
   const computedBy = runs.find(({ uid }) => uid === view.uid);
   const told = { ...view, ...(computedBy === undefined ? {} : { computedBy }) };
   if (session.json()) return await session.printJson(told);
-  await cli.out.write(runDetails(cli.out, told));
+  await session.cli.out.write(runDetails(session.cli.out, told));
 }
 
 /** `leasefold failures RUN`: what failed and why, and what is retried. */
