@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { command } from "../../src/engine/client/commands/command.ts";
-import { addSchedule } from "../../src/engine/client/schedules/changeSchedule.ts";
+import { addSchedule } from "../../src/engine/client/schedules/schedules.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
 import { type CliWorld, cliWorld } from "../cli/cliWorld.ts";
@@ -78,7 +78,6 @@ const lines: readonly Line[] = [
   { line: "queues peek packs", least: "read" },
   { line: "submit sum --to 100", least: "steer" },
   { line: "schedule list", least: "read", before: scheduled },
-  { line: "schedule show s1", least: "read", before: scheduled },
   { line: "schedule pause s1", least: "steer", before: scheduled },
   { line: "schedule trigger s1", least: "steer", before: scheduled },
   { line: "schedule delete s1", least: "steer", before: scheduled },
