@@ -59,15 +59,7 @@ const states: readonly State[] = [
   { name: "delete dialog", route: "/runs/risk-2026-11", shows: "cannot be undone", press: ["Delete …"] },
   { name: "leader", route: "/leader", shows: "node-2 leads" },
   { name: "workers", route: "/workers", shows: "ended: signal SIGKILL" },
-  { name: "schedules", route: "/schedules", shows: "3 due times without a run" },
-  { name: "schedule", route: "/schedules/nightly-risk", shows: "skipped: the run before was active" },
-  {
-    name: "dialog of a schedule",
-    route: "/schedules/hourly",
-    shows: "Its runs stay",
-    press: ["Resume", "Run now", "Delete …"],
-  },
-  { name: "unknown schedule", route: "/schedules/no", shows: "there is no schedule", answered: [404] },
+  { name: "schedules", route: "/schedules", shows: "skipped 2026-11-20 01:00:00 UTC" },
   { name: "messages of a queue", route: "/queues/leasefold-packs-poison", shows: "not decoded" },
   {
     name: "form",
@@ -111,7 +103,6 @@ const alsoDark = [
   "leader",
   "workers",
   "schedules",
-  "schedule",
   "form",
   "form with uploads",
   "key entry",
@@ -125,7 +116,6 @@ const alsoPhone = [
   "leader",
   "workers",
   "schedules",
-  "schedule",
   "form",
   "form with uploads",
 ];

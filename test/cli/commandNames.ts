@@ -22,7 +22,6 @@ export const commandNames: readonly string[] = [
   "report",
   "delete",
   "schedule",
-  "prune",
   "leader",
   "workers",
   "queues",

@@ -39,11 +39,11 @@ test("runs, status and leader note on standard error that no local instance runs
   }
 });
 
-test("status --watch notes when local instances end, each change, and when they run again", async () => {
+test("watch notes when local instances end, each change, and when they run again", async () => {
   let instances: LocalFile["instances"] = [up("node-1")];
   const { start, run, world } = await cliWorld({ instanceStates: async () => instances });
   await run("submit sum --to 100 --id r");
-  const watching = start("status r --watch");
+  const watching = start("watch r");
   await world.advance(3_000);
   expect(watching.err()).toBe("");
   instances = [down("node-1", 1)];

@@ -115,13 +115,7 @@ describe("leasefold result", () => {
       out: "",
       err: "leasefold: run r1 is not finished: it is waiting\n",
     });
-    const ways = [
-      "result r1",
-      "result r1 --manifest",
-      "result r1 --so-far",
-      "verify r1",
-      "status r1 --watch",
-    ];
+    const ways = ["result r1", "result r1 --manifest", "result r1 --so-far", "verify r1", "watch r1"];
     for (const [code, exitCode] of [
       ["pack-failed", 7],
       ["plan-failed", 7],

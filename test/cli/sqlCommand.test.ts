@@ -65,7 +65,7 @@ describe("leasefold sql --explain", () => {
     const asked = "--query select\tid,sum(total)\tover\t(order\tby\tid)\tfrom\tdata";
     const { exitCode, out, err } = await ran(world, `sql --explain --source ${names.inputs}/trips/ ${asked}`);
     expect([exitCode, out]).toEqual([7, ""]);
-    expect(err).toMatch(/^leasefold: query: a window function over rows .*--map, --reduce and --finish/);
+    expect(err).toMatch(/^leasefold: query: a window function over rows .*Use it over groups/);
   });
 
   test("needs --explain, and names a parameter that is wrong", async () => {

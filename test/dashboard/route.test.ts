@@ -10,7 +10,6 @@ const addresses: readonly (readonly [string, Exclude<Route, { view: "unknown" }>
   ["#/workers", { view: "workers" }],
   ["#/queues/leasefold-packs", { view: "queues", item: "leasefold-packs" }],
   ["#/schedules", { view: "schedules" }],
-  ["#/schedules/nightly", { view: "schedules", item: "nightly" }],
   ["#/submit?from=primes-1", { view: "submit", from: "primes-1" }],
 ];
 

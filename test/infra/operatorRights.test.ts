@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { command } from "../../src/engine/client/commands/command.ts";
-import { addSchedule } from "../../src/engine/client/schedules/changeSchedule.ts";
+import { addSchedule } from "../../src/engine/client/schedules/schedules.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
 import { type CliWorld, cliWorld } from "../cli/cliWorld.ts";
@@ -68,9 +68,6 @@ const lines: readonly Line[] = [
   { line: "costs", least: "read", before: computing },
   { line: "status r1", least: "read", before: computing },
   { line: "watch r1", least: "read", before: finished },
-  { line: "status r1 --map", least: "read", before: computing },
-  { line: "status r1 --durations", least: "read", before: computing },
-  { line: "status r1 --timeline", least: "read", before: computing },
   { line: "failures r1", least: "read", before: computing },
   { line: "logs r1", least: "read", before: computing },
   { line: "result r1", least: "read", before: finished },
@@ -79,10 +76,8 @@ const lines: readonly Line[] = [
   { line: "workers", least: "read" },
   { line: "queues", least: "read" },
   { line: "queues peek packs", least: "read" },
-  { line: "prune --older-than 1d --dry-run", least: "read", before: finished },
   { line: "submit sum --to 100", least: "steer" },
   { line: "schedule list", least: "read", before: scheduled },
-  { line: "schedule show s1", least: "read", before: scheduled },
   { line: "schedule pause s1", least: "steer", before: scheduled },
   { line: "schedule trigger s1", least: "steer", before: scheduled },
   { line: "schedule delete s1", least: "steer", before: scheduled },

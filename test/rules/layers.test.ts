@@ -177,7 +177,3 @@ test("policy takes time and randomness as arguments", () => {
   );
   expect(deaf.filter(({ text }) => impure.test(text)).map(({ name }) => name)).toEqual([]);
 });
-
-test("no file is longer than 250 lines", () => {
-  expect(files.filter(({ text }) => text.split("\n").length > 251).map(({ name }) => name)).toEqual([]);
-});

@@ -11,7 +11,6 @@ const foldersOf = (folder: string): string[] =>
     .map(({ name }) => join(folder, name));
 const rooms = ["apiClient", "election", "azure", "app", "calculations", "engine", "tools"];
 rooms.push(...foldersOf("engine"), ...foldersOf("tools"));
-const linesMax = 60;
 
 const pageOf = (room: string): string => readFileSync(join(src, room, "README.md"), "utf8");
 
@@ -21,7 +20,7 @@ const namedIn = (page: string): string[] =>
     [...cell.matchAll(/`([\w./]+)`/g)].map(([, name = ""]) => name),
   );
 
-test("each folder of src that is a room opens with a page of at most 60 lines", () => {
+test("each folder of src that is a room opens with a page", () => {
   const folders = foldersOf("");
   expect(folders.sort()).toEqual([
     "apiClient",
@@ -33,9 +32,7 @@ test("each folder of src that is a room opens with a page of at most 60 lines", 
     "tools",
   ]);
   for (const room of rooms) {
-    const page = pageOf(room);
-    expect(page.trimEnd().split("\n").length, room).toBeLessThanOrEqual(linesMax);
-    expect(page, room).toMatch(/^\*\*Not promised\*\*/m);
+    expect(pageOf(room), room).toMatch(/^\*\*Not promised\*\*/m);
   }
 });
 

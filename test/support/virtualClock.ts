@@ -47,7 +47,7 @@ export interface VirtualClock extends Clock {
   loseMonotonic(ms: number): void;
 }
 
-const startWallMs = Date.UTC(2030, 0, 1);
+export const startWallMs = Date.UTC(2030, 0, 1);
 
 export function virtualWorld(options: { readonly seed?: number } = {}): VirtualWorld {
   const random = seededRandom(options.seed ?? 1);

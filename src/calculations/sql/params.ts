@@ -2,11 +2,10 @@ import * as z from "zod";
 import { fileKinds } from "./sources/fileFormat.ts";
 import { resultFormats } from "./writeRows.ts";
 
-const statement = z.string().max(20_000);
-
 const tablePattern = /^[A-Za-z_][A-Za-z0-9_]{0,62}=[a-z0-9$][a-z0-9-]{0,62}\/.+$/;
 
-const shape = z.strictObject({
+/** What a run of `sql` is asked. */
+export const sqlParams = z.strictObject({
   source: z
     .string()
     .max(1_100)
@@ -14,16 +13,10 @@ const shape = z.strictObject({
     .describe(
       "files to read as the table data: container/prefix, or with wildcards: inputs/trips/2024-*.parquet",
     ),
-  query: statement
-    .optional()
+  query: z
+    .string()
+    .max(20_000)
     .describe("a SELECT from data, such as: select zone, count(*) from data group by zone"),
-  map: statement
-    .optional()
-    .describe("instead of a query: the SELECT that each chunk of data is mapped by, with --reduce"),
-  reduce: statement.optional().describe("the SELECT from parts that merges rows of map and of reduce itself"),
-  finish: statement
-    .optional()
-    .describe("the SELECT from parts that makes the answer; by default all of parts"),
   table: z
     .union([z.string(), z.array(z.string())])
     .default([])
@@ -59,14 +52,4 @@ const shape = z.strictObject({
     .describe("of the answer; files: a Parquet file for each chunk, for rows without end"),
 });
 
-/** A query, or the statements that it would be split into. */
-export const sqlParams = shape.superRefine((given, context) => {
-  const refuse = (name: "query" | "map" | "reduce" | "finish", message: string): void =>
-    context.addIssue({ code: "custom", path: [name], message });
-  const { query, map, reduce, finish } = given;
-  if (query === undefined && map === undefined) refuse("query", "must be given, or map and reduce");
-  if (query !== undefined && [map, reduce, finish].some((one) => one !== undefined))
-    refuse("query", "must not be given with map, reduce or finish");
-  if (map !== undefined && reduce === undefined) refuse("reduce", "must be given with map");
-});
-export type SqlParams = z.infer<typeof shape>;
+export type SqlParams = z.infer<typeof sqlParams>;

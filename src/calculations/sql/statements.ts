@@ -1,7 +1,7 @@
 import { CalculationError, InputError } from "../../engine/model/errors.ts";
 import type { SqlParams } from "./params.ts";
 import { type Reads, readsOf } from "./sources/conditions.ts";
-import { readStatement, splitQuery } from "./split/splitQuery.ts";
+import { splitQuery } from "./split/splitQuery.ts";
 import { refused } from "./split/syntax.ts";
 
 /** The statements of a run, and what the first reads of `data`. */
@@ -29,7 +29,7 @@ export function statementsOf(given: SqlParams): StatementsOf {
 }
 
 /** Those of the columns that a query may name: partials carry them, as the query means the same everywhere. */
-export function namedColumns({ query = "" }: SqlParams, columns: readonly string[]): string[] {
+export function namedColumns({ query }: SqlParams, columns: readonly string[]): string[] {
   const text = query.toLowerCase();
   return columns.filter((name) => text.includes(name.toLowerCase()));
 }
@@ -39,22 +39,14 @@ const oneFile =
   "With --result-format files it may choose and change rows one by one; any other answer is one file, such as parquet";
 
 async function split(
-  { query, map = "", reduce = "", finish = "from parts", table, resultFormat }: SqlParams,
+  { query, table, resultFormat }: SqlParams,
   columns: readonly string[],
 ): Promise<Statements> {
   try {
     const tables = table.map((one) => one.slice(0, one.indexOf("=")));
-    const own =
-      query !== undefined
-        ? await splitQuery(query, { tables, columns })
-        : {
-            map: await readStatement(map, ["data", ...tables]),
-            reduce: await readStatement(reduce, ["parts"]),
-            finish: await readStatement(finish, ["parts"]),
-            isRows: false,
-          };
-    if (resultFormat === "files" && !own.isRows) throw refused(notRows, oneFile);
-    return { map: own.map, reduce: own.reduce, finish: own.finish, reads: await readsOf(own.map) };
+    const { map, reduce, finish, isRows } = await splitQuery(query, { tables, columns });
+    if (resultFormat === "files" && !isRows) throw refused(notRows, oneFile);
+    return { map, reduce, finish, reads: await readsOf(map) };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new CalculationError(error.code, error.message, { cause: error });

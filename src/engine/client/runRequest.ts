@@ -78,7 +78,18 @@ export const requestSchema = z
   .meta({ id: "RunRequest" });
 export type RunRequest = z.infer<typeof requestSchema>;
 
-export type CheckedRequest = ReturnType<typeof checkRequest>;
+type Checked = ReturnType<typeof checkRequest>;
+
+export interface CheckedRequest extends Partial<Omit<Checked, "calculation" | "given" | "code">> {
+  readonly calculation: { readonly name: string };
+  readonly params: unknown;
+  readonly given?: unknown;
+  readonly code?: string | undefined;
+  readonly cap: number;
+  readonly requestHash: string;
+  /** The schedule that asks for it. */
+  readonly schedule?: string;
+}
 
 /** Validates a request. Throws `InputError` naming the field and its limit. */
 export function checkRequest(request: RunRequest, calculations: Calculations) {

@@ -68,8 +68,11 @@ export type Submitted = z.infer<typeof submittedSchema>;
  * Throws `InputError`: `invalid` for bad input; `conflict` `id-taken` if another request has the id, and `being-deleted`
  * if an older run of this id is still being deleted. Throws as `findReuse` for what it asks to reuse.
  */
-export async function submit(client: Client, request: RunRequest): Promise<Submitted> {
-  const asked = checkRequest(request, client.calculations);
+export const submit = async (client: Client, request: RunRequest): Promise<Submitted> =>
+  await submitChecked(client, checkRequest(request, client.calculations));
+
+/** As `submit`, of a request whose parameters were checked. */
+export async function submitChecked(client: Client, asked: CheckedRequest): Promise<Submitted> {
   const checked = { ...asked, reuse: await reuseFor(client, asked) };
   const deadlineMs = client.clock.monotonicMs() + clientLimits.deletionWaitMs;
   const drawn = new Set<string>();

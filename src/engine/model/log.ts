@@ -97,13 +97,10 @@ export const logEvents = {
   wordUndelivered: event<Run & { to: string; attempt: number; why: string }>("error", "word-undelivered"),
   /** `by` who asked for it; `expiry` where nobody did. */
   runDeleted: event<Run & { term: number; by?: string | undefined }>("info", "run-deleted"),
-  /** `lateS`: from when it was due, its delay included. */
+  /** `lateS`: from when it was due. */
   scheduleSubmitted: event<{ schedule: string; run: string; lateS: number }>("info", "schedule-submitted"),
-  /** `due` and as many after it, in all `times`, have no run. `why`: `overlap`, `missed` or `id-taken`. */
-  scheduleSkipped: event<{ schedule: string; due: string; why: string; times: number }>(
-    "warn",
-    "schedule-skipped",
-  ),
+  /** `due` has no run. `why`: `overlap`, `id-taken`, or `missed`: so are all after it until an hour ago. */
+  scheduleSkipped: event<{ schedule: string; due: string; why: string }>("warn", "schedule-skipped"),
   /** Its document does not decode: nothing is due until it is made anew. */
   scheduleStopped: event<{ schedule: string; message: string }>("error", "schedule-stopped"),
   expirySwept: event<{ expired: number; whole: boolean }>("info", "expiry-swept"),

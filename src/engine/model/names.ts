@@ -111,10 +111,8 @@ export const scheduleBlob = (name: string): string => `${scheduleBlobs}${name}`;
 export const scheduleNamePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 
 /** The run of a due time, in ms. */
-export const scheduledRunId = (schedule: string, ms: number): string => `${schedule}-${stampOf(ms)}`;
-
-/** `20261123T010000Z`. */
-export const stampOf = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, "");
+export const scheduledRunId = (schedule: string, ms: number): string =>
+  `${schedule}-${new Date(ms).toISOString().replace(/[-:]|\.\d+/g, "")}`;
 
 /** The schedule and the time of such an id; undefined for any other. */
 export function parseScheduledRun(

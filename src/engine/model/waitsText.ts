@@ -1,6 +1,6 @@
 import { countOf, timeText } from "./figures.ts";
 
-/** What waits, and what became of it, for people. */
+/** What waits, for people. */
 
 /** `3 packs wait, the first until 2026-11-22 02:31:05 UTC, to be tried again: no file yet`. */
 export function waitsText(
@@ -12,11 +12,3 @@ export function waitsText(
   const who = waits.works === 1 ? one : `${all} ${timeText(waits.until)},`;
   return `${who} to be tried again: ${waits.message}`;
 }
-
-/** What became of a due time. */
-export const dueTexts = {
-  submitted: "submitted",
-  overlap: "skipped: the run before was active",
-  missed: "missed: nobody led in time, or a later one was taken",
-  "id-taken": "not submitted: another run has its id",
-} as const;

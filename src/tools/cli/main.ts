@@ -7,7 +7,6 @@ import { systemClock } from "../../engine/storage/system.ts";
 import type { UserCode } from "../../engine/worker/threads/userCode.ts";
 import { calculationFiles, knownCalculations } from "./askedCalculation.ts";
 import type { AddCommand, Cli } from "./cli.ts";
-import { addCompletion } from "./commands/completion.ts";
 import { addDown, addShow } from "./commands/instances.ts";
 import { addLead } from "./commands/lead.ts";
 import { addTry } from "./commands/try.ts";
@@ -18,22 +17,11 @@ import { interruptedBy } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
 import { runCommand } from "./program.ts";
 import { screenOf } from "./render/processScreen.ts";
-import { addOpenApi, addUi } from "./ui/ui.ts";
+import { addUi } from "./ui/ui.ts";
 import { addUp } from "./up/up.ts";
 
 /** Commands that serve or run programs on this machine. */
-const local: readonly AddCommand[] = [
-  addTry,
-  addUi,
-  addOpenApi,
-  addLead,
-  addUp,
-  addShow,
-  addDown,
-  addWork,
-  addDemo,
-  addCompletion,
-];
+const local: readonly AddCommand[] = [addTry, addUi, addLead, addUp, addShow, addDown, addWork, addDemo];
 
 /** The entry that `bin/leasefold.js` calls in the bundle `dist/cli.cjs`. Returns the exit code. */
 export const main = (argv: readonly string[]): Promise<number> => runCommand(argv, processCli(), local);

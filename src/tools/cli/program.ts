@@ -9,7 +9,6 @@ import { addFailures, addStatus, addWatch } from "./commands/inspect.ts";
 import { addLeader } from "./commands/leader.ts";
 import { addLogs } from "./commands/logs.ts";
 import { addPlan } from "./commands/plan.ts";
-import { addPrune } from "./commands/prune.ts";
 import { addQueues } from "./commands/queues.ts";
 import { addReport, addResult, addVerify } from "./commands/result.ts";
 import { addRuns } from "./commands/runs.ts";
@@ -44,7 +43,7 @@ const groups: Readonly<Record<string, readonly AddCommand[]>> = {
     addDelete,
     addSchedules,
   ],
-  "Operation:": [addLeader, addWorkers, addQueues, addDoctor, addPrune],
+  "Operation:": [addLeader, addWorkers, addQueues, addDoctor],
 };
 
 const storageHelp = `Storage: --connection, else --account, else the setting DataStorage (or

@@ -12,9 +12,8 @@ export type Route =
       readonly cursor?: string;
     }
   | { readonly view: "run"; readonly run: string; readonly gen?: number; readonly shard?: number }
-  | { readonly view: "leader" }
-  | { readonly view: "workers" }
-  | { readonly view: "queues" | "schedules"; readonly item?: string }
+  | { readonly view: "leader" | "workers" | "schedules" }
+  | { readonly view: "queues"; readonly item?: string }
   | { readonly view: "submit"; readonly calculation?: string; readonly from?: string }
   | { readonly view: "unknown"; readonly path: string };
 
@@ -36,9 +35,9 @@ export function parseRoute(hash: string): Route {
     return { view: "runs", ...text("phase"), ...text("calculation"), ...text("search"), ...text("cursor") };
   if (view === "runs" && name !== undefined)
     return { view: "run", run: name, ...whole("gen"), ...whole("shard") };
-  if ((view === "leader" || view === "workers") && name === undefined) return { view };
-  if (view === "queues" || view === "schedules")
-    return { view, ...(name === undefined ? {} : { item: name }) };
+  if ((view === "leader" || view === "workers" || view === "schedules") && name === undefined)
+    return { view };
+  if (view === "queues") return { view, ...(name === undefined ? {} : { item: name }) };
   if (view === "submit" && name === undefined)
     return { view: "submit", ...text("calculation"), ...text("from") };
   return { view: "unknown", path };
@@ -68,12 +67,12 @@ export function hashOf(route: Exclude<Route, { view: "unknown" }>): string {
     case "run":
       return `#/runs/${encodeURIComponent(route.run)}${query({ gen: route.gen, shard: route.shard })}`;
     case "queues":
-    case "schedules":
       return `#/${route.view}${route.item === undefined ? "" : `/${encodeURIComponent(route.item)}`}`;
     case "submit":
       return `#/submit${query({ calculation: route.calculation, from: route.from })}`;
     case "leader":
     case "workers":
+    case "schedules":
       return `#/${route.view}`;
   }
 }

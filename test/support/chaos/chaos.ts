@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../../src/engine/client/client.ts";
-import { addSchedule, deleteSchedule } from "../../../src/engine/client/schedules/changeSchedule.ts";
+import { addSchedule, deleteSchedule } from "../../../src/engine/client/schedules/schedules.ts";
 import { chainFile } from "../chain.ts";
 import { disturb } from "./disturb.ts";
 import { type Fleet, startFleet } from "./fleet.ts";
@@ -124,7 +124,7 @@ const changed = (shape: Shape, defect: Defect | undefined): Shape =>
 
 const { id: _id, reuse: _reuse, ...runOfSchedule } = scheduled.request;
 const everyMinute = {
-  ...({ name: "by-the-clock", cron: "* * * * *", overlap: "allow", take: "all" } as const),
+  ...({ name: "by-the-clock", cron: "* * * * *", overlap: "allow" } as const),
   run: runOfSchedule,
 };
 

@@ -84,7 +84,7 @@ export class Session {
     return `f${this.#names}`;
   }
 
-  /** Runs one statement of this program, or a query that `readStatement` accepted. Throws `CalculationError`. */
+  /** Runs one statement of this program, or of a split query. Throws `CalculationError`. */
   async run(sql: string): Promise<void> {
     await this.#guarded(sql, (prepared) => prepared.run());
   }

@@ -50,7 +50,7 @@ export function cutQuery(root: Tree, functions: Functions, standIn: (index: numb
     const withEntries = { ...node, cte_map: { map: kept } };
     if (node["type"] !== "SELECT_NODE") return replacedNodes(withEntries, (inner) => cut(inner, scope));
     const rows = rowSources(node["from_table"], scope, functions);
-    if (rows > 1) throw refused("it joins data with itself, whose rows meet across chunks", openDoor);
+    if (rows > 1) throw refused("it joins data with itself, whose rows meet across chunks");
     if (rows === 0)
       return replacedNodes(withEntries, (inner) => (readsData(inner, scope) ? cut(inner, scope) : inner));
     return { ...cutHere(node, scope) };
@@ -79,11 +79,8 @@ export function cutQuery(root: Tree, functions: Functions, standIn: (index: numb
   return { rest: cut(root, new Map([["data", { is: "rows", entry: {} }]])), cores };
 }
 
-export const openDoor =
-  "Write it as --map, --reduce and --finish: SELECTs from data, from parts and from parts";
-
 const twice = () =>
-  refused("its rows are compared with an answer over all rows, which needs two passes over data", openDoor);
+  refused("its rows are compared with an answer over all rows, which needs two passes over data");
 
 const nodeOf = (value: Json | undefined): Tree | undefined => {
   const query = isTree(value) ? value["query"] : undefined;

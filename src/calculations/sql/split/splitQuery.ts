@@ -1,5 +1,5 @@
 import { checkQuery } from "./checkQuery.ts";
-import { type Core, cutQuery, isGrouped, openDoor } from "./cutQuery.ts";
+import { type Core, cutQuery, isGrouped } from "./cutQuery.ts";
 import { splitGroups } from "./splitGroups.ts";
 import { splitRows } from "./splitRows.ts";
 import {
@@ -88,18 +88,6 @@ async function checkPrinted(text: string, tables: readonly string[], columns: re
   checkQuery(await parseQuery(text), tables, await knownFunctions(), columns);
 }
 
-/**
- * A statement that a user wrote as a step, as it is run. Throws `InputError` if it reads anything but `tables` or is not
- * one SELECT.
- */
-export async function readStatement(statement: string, tables: readonly string[]): Promise<string> {
-  const root = await parseQuery(statement);
-  checkQuery(root, tables, await knownFunctions());
-  const printed = await printQuery(root);
-  await checkPrinted(printed, tables);
-  return printed;
-}
-
 const tag = "leasefold_core";
 
 /** Several statements as one, whose column `tag` says of which each row is. */
@@ -133,7 +121,7 @@ function refuseTables(answer: Tree, tables: readonly string[]): void {
     if (names.has(name))
       throw refused(
         `table ${name} is joined with an answer over all rows`,
-        `Join it with data before grouping. ${openDoor}`,
+        "Join it with data before grouping",
       );
   }
 }

@@ -1,4 +1,4 @@
-import { type Core, openDoor } from "./cutQuery.ts";
+import type { Core } from "./cutQuery.ts";
 import { type CoreSteps, tableTree } from "./splitGroups.ts";
 import {
   columnTree,
@@ -18,10 +18,7 @@ import {
 export async function splitRows({ node }: Core): Promise<CoreSteps> {
   const { select_list, qualify, modifiers: given } = node;
   if ([...treesOf([select_list, qualify, given] as Json)].some((tree) => tree["class"] === "WINDOW"))
-    throw refused(
-      "a window function over rows of data needs all rows in one place",
-      `Use it over groups, or: ${openDoor}`,
-    );
+    throw refused("a window function over rows of data needs all rows in one place", "Use it over groups");
   const items = listOf(select_list);
   const hidden: Tree[] = [];
   const hide = (expression: Tree): Tree => {

@@ -49,7 +49,7 @@ async function beginDeletion(
  * A slice at a time, so that a large run's deletion keeps no other run waiting; whoever leads next continues it.
  *
  * Not promised: that nothing appears afterwards. A worker that was at work may still write under the uid; nobody
- * reads it, and the account's lifecycle rule or `leasefold prune` takes it.
+ * reads it, and the account's lifecycle rule takes it.
  */
 async function deleteRun(
   term: DeletingTerm,

@@ -1,30 +1,15 @@
-import { type Command, Option } from "commander";
-import type { Run } from "../../../apiClient/run.ts";
+import type { Command } from "commander";
 import type { Failures, FailureView } from "../../../engine/client/failures.ts";
+import type { RunView } from "../../../engine/client/runView.ts";
 import { type Range, rangeText } from "../../../engine/model/packs.ts";
 import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
-import {
-  commandColumns,
-  commandRows,
-  durationTables,
-  mapLines,
-  termColumns,
-  termRows,
-} from "../render/inspection.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, type Row, right, table } from "../render/table.ts";
-import { clip, count, countOf, oneLine, wrap } from "../render/text.ts";
+import { clip, count, oneLine, wrap } from "../render/text.ts";
 import { exitCodeOfRun, watchRun } from "../watchRun.ts";
 import { watchRuns } from "./runs.ts";
-
-/** One of these, for details that cost more calls than the state. */
-interface Details {
-  readonly map?: boolean;
-  readonly durations?: boolean;
-  readonly timeline?: boolean;
-}
 
 /** `leasefold watch [RUN]`: the live screen of a run until it has ended, or the list of those that are active. */
 export function addWatch(program: Command, session: Session): void {
@@ -32,74 +17,35 @@ export function addWatch(program: Command, session: Session): void {
     .command("watch")
     .description("show a run live until its end: progress, leader, what each worker computes")
     .argument("[run]", "id of the run; without it all active runs are listed, until none is left")
-    .action((run?: string) =>
-      run === undefined ? watchRuns(session) : showStatus(session, run, { watch: true }),
-    );
+    .action(async (run?: string) => {
+      if (run === undefined) return await watchRuns(session);
+      // With --json standard output holds only the answer.
+      const screen = session.json() ? session.cli.err : session.cli.out;
+      const view = await watchRun(session, await session.client(), run, screen);
+      session.exitCode = exitCodeOfRun(view);
+      await showStatus(session, view);
+    });
 }
 
-/** `leasefold status RUN`: the state of a run; with --watch until it has ended. */
+/** `leasefold status RUN`: the state of a run. */
 export function addStatus(program: Command, session: Session): void {
   program
     .command("status")
     .description("show the state of a run: progress, rate, remaining time, leader, calls and their cost")
     .argument("<run>", "id of the run")
-    .option("--watch", "show progress until the run is over; exit code 0 only if it is complete")
-    .addOption(
-      new Option("--map", "show every pack instead: done, in flight, failed, not sent").conflicts(
-        others("map"),
-      ),
-    )
-    .addOption(new Option("--durations", "show how long packs took instead").conflicts(others("durations")))
-    .addOption(
-      new Option("--timeline", "show who led the run and when instead").conflicts(others("timeline")),
-    )
-    .action((run: string, options: Details & { watch?: boolean }) => showStatus(session, run, options));
+    .action(async (run: string) => {
+      const view = await (await apiOf(session)).run(run).status();
+      await session.noteInstancesDown();
+      await showStatus(session, view);
+    });
 }
 
-async function showStatus(
-  session: Session,
-  run: string,
-  { watch = false, ...details }: Details & { readonly watch?: boolean },
-): Promise<void> {
-  const { cli } = session;
-  const api = await apiOf(session);
-  if (Object.values(details).includes(true)) return await tellDetails(session, api.run(run), details);
-  // With --json standard output holds only the answer.
-  const screen = session.json() ? cli.err : cli.out;
-  const view = watch
-    ? await watchRun(session, await session.client(), run, screen)
-    : await api.run(run).status();
-  if (watch) session.exitCode = exitCodeOfRun(view);
-  else await session.noteInstancesDown();
-  const { runs } = view.active ? await api.workers() : { runs: [] };
+async function showStatus(session: Session, view: RunView): Promise<void> {
+  const { runs } = view.active ? await (await apiOf(session)).workers() : { runs: [] };
   const computedBy = runs.find(({ uid }) => uid === view.uid);
   const told = { ...view, ...(computedBy === undefined ? {} : { computedBy }) };
   if (session.json()) return await session.printJson(told);
-  await cli.out.write(runDetails(cli.out, told));
-}
-
-const others = (one: keyof Details): string[] =>
-  ["watch", "map", "durations", "timeline"].filter((name) => name !== one);
-
-async function tellDetails(session: Session, run: Run, asked: Details): Promise<void> {
-  const { out } = session.cli;
-  if (asked.map === true) {
-    const map = await run.map();
-    if (session.json()) return await session.printJson(map);
-    for (const line of mapLines(out, map)) await session.print(line);
-  } else if (asked.timeline === true) {
-    const found = await run.timeline();
-    if (session.json()) return await session.printJson(found);
-    await session.printTable(commandColumns, commandRows(found));
-    if (found.terms.length === 0) return await session.print(`no leader has seen ${run.id} yet`);
-    await session.printTable(termColumns, termRows(found));
-  } else {
-    const found = await run.durations();
-    if (session.json()) return await session.printJson(found);
-    if (found.counted === 0) return await session.print(`no pack of ${run.id} has ended yet`);
-    for (const { columns, rows } of durationTables(found)) await session.printTable(columns, rows);
-    if (found.cut) await session.note(`${countOf(found.counted, "pack")} counted, and not all that ended`);
-  }
+  await session.cli.out.write(runDetails(session.cli.out, told));
 }
 
 /** `leasefold failures RUN`: what failed and why, and what is retried. */

@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import type { RunsOptions } from "../../../apiClient/leasefoldClient.ts";
 import { type ListedRun, listPhases } from "../../../engine/client/runs.ts";
-import { shownIdentity } from "../../../engine/model/identity.ts";
 import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { repeated, wholeOption } from "../options.ts";
@@ -34,36 +33,31 @@ export function addRuns(program: Command, session: Session): void {
     .option("--tag <key=value>", "only runs with this tag; repeatable", repeated)
     .option("--since <time>", "only runs submitted since: 2026-11-23, or so long ago, such as 30d")
     .option("--prefix <text>", "only runs whose id begins so")
-    .addOption(new Option("--output <format>", "wide: show the identity of the code too").choices(["wide"]))
-    .action(async ({ output, ...query }: RunsOptions & { readonly output?: "wide" }) => {
+    .action(async (query: RunsOptions) => {
       const page = await (await apiOf(session)).runs(query);
       const { runs: all } = page;
       await session.noteInstancesDown();
       if (session.json()) return await session.printJson(page);
       const more = page.cursor !== undefined;
       if (all.length === 0 && !more) return await session.print("no runs");
-      await session.cli.out.write(tableOf(session.cli.out, all, output === "wide"));
+      await session.cli.out.write(tableOf(session.cli.out, all));
       if (more)
         await session.note("there are more; --limit shows up to 1000, --cursor the next page (see --json)");
     });
 }
 
-const tableOf = (screen: Parameters<typeof table>[0], all: readonly ListedRun[], wide = false): string =>
+const tableOf = (screen: Parameters<typeof table>[0], all: readonly ListedRun[]): string =>
   table(
     screen,
-    [
-      ...["RUN", "STATE", right("DONE"), right("PACKS"), right("ELAPSED")],
-      ...(wide ? ["CODE"] : []),
-      clipped("CALCULATION"),
-    ],
-    all.map((run) => rowOfRun(run, wide)),
+    ["RUN", "STATE", right("DONE"), right("PACKS"), right("ELAPSED"), clipped("CALCULATION")],
+    all.map(rowOfRun),
   );
 
-function rowOfRun(run: ListedRun, wide: boolean): Row {
+function rowOfRun(run: ListedRun): Row {
   const style = styleOfWord(run.word);
   if (!("phase" in run)) {
     const state = { text: stateText(run), style };
-    return [run.run, state, "", "", "", ...(wide ? [""] : []), oneLine(run.error.message)];
+    return [run.run, state, "", "", "", oneLine(run.error.message)];
   }
   const { packs } = run;
   const upTo = "stop" in run ? run.stop?.next?.packs : undefined;
@@ -74,7 +68,6 @@ function rowOfRun(run: ListedRun, wide: boolean): Row {
     told === undefined ? "" : percent(told.ended, told.total),
     packs === undefined ? "" : `${count(upTo?.total ?? packs.total)}${ofAllText(run)}`,
     duration(run.elapsedS),
-    ...(wide ? [run.code === undefined ? "" : shownIdentity(run.code)] : []),
     `${run.calculation} ${oneLine(JSON.stringify(run.params) ?? "…")}`,
   ];
 }

@@ -2,7 +2,6 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { ApiPorts } from "../../../app/api/apiRequest.ts";
-import { pageFile } from "../../../app/api/page.ts";
 import type { PlanRequest } from "../../../engine/client/estimate/planInThread.ts";
 import { invalid, type RunRequest } from "../../../engine/client/runRequest.ts";
 import { messageOf } from "../../../engine/model/errors.ts";
@@ -43,14 +42,6 @@ export function addUi(program: Command, session: Session): void {
         await ui.stop();
       }
     });
-}
-
-/** `leasefold openapi`: the document that `GET openapi.json` gives. */
-export function addOpenApi(program: Command, session: Session): void {
-  program
-    .command("openapi")
-    .description("print the OpenAPI document of the HTTP API")
-    .action(() => session.print(pageFile("openapi.json").body.toString().trimEnd()));
 }
 
 async function startUi(session: Session, { port, readOnly = false }: Options): Promise<ServedUi> {

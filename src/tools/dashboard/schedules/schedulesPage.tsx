@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { ScheduleView } from "../../../engine/client/schedules/schedules.ts";
-import { countOf, duration } from "../../../engine/model/figures.ts";
+import { duration, timeText } from "../../../engine/model/figures.ts";
 import { serviceNowMs, usePoll, useTick } from "../data/hooks.ts";
 import { Empty, Head } from "../parts/parts.tsx";
 import { stateOf } from "../parts/runState.ts";
@@ -13,6 +13,28 @@ export function SchedulesPage(): JSX.Element {
   const polled = usePoll<{ readonly schedules: readonly ScheduleView[] }>("schedules", () => 30_000);
   useTick(5_000, true);
   const all = polled.value?.schedules;
+  const row = (one: ScheduleView) => (
+    <tr key={one.name}>
+      <td class="c-run">
+        {one.name}
+        <span class="dim">{`${one.run.calculation}, ${one.cron} ${one.timeZone}`}</span>
+      </td>
+      <td>{nextText(one)}</td>
+      <td class="c-run">
+        {one.last === undefined ? null : (
+          <>
+            {one.last.phase === undefined ? (
+              "deleted"
+            ) : (
+              <StateMark state={stateOf({ word: one.last.phase })} />
+            )}
+            <a href={hashOf({ view: "run", run: one.last.run })}>{one.last.run}</a>
+          </>
+        )}
+        {one.skipped === undefined ? null : <span class="dim issue">skipped {timeText(one.skipped)}</span>}
+      </td>
+    </tr>
+  );
   return (
     <>
       <div class="title-row">
@@ -26,52 +48,16 @@ export function SchedulesPage(): JSX.Element {
       ) : (
         <table class="list">
           <Head columns={["Schedule", "Next", "Latest run"]} />
-          <tbody>
-            {all.map((one) => (
-              <tr key={one.name}>
-                <td class="c-run">
-                  <a href={hashOf({ view: "schedules", item: one.name })}>{one.name}</a>
-                  <span class="dim">{`${one.run.calculation}, ${whenText(one)}`}</span>
-                </td>
-                <td>{nextText(one)}</td>
-                <td>
-                  <Last of={one} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
+          <tbody>{all.map(row)}</tbody>
         </table>
       )}
     </>
   );
 }
 
-export function Last({ of: { last, recent } }: { readonly of: ScheduleView }): JSX.Element {
-  const skipped = recent.reduce(
-    (sum, { outcome, count = 1 }) => sum + (outcome === "submitted" ? 0 : count),
-    0,
-  );
-  return (
-    <div class="c-run">
-      {last === undefined ? null : last.phase === undefined ? (
-        "deleted"
-      ) : (
-        <>
-          <StateMark state={stateOf({ word: last.phase })} />
-          <a href={hashOf({ view: "run", run: last.run })}>{last.run}</a>
-        </>
-      )}
-      {skipped === 0 ? null : <span class="dim issue">{countOf(skipped, "due time")} without a run</span>}
-    </div>
-  );
-}
-
-export const whenText = ({ cron, timeZone }: ScheduleView): string => `${cron} ${timeZone}`;
-
 /** `in 3 h 2 min`. */
-export function nextText({ next, paused }: ScheduleView): string {
-  if (paused !== undefined) return paused === "asked" ? "paused" : paused;
-  if (next === undefined) return "never";
+function nextText({ next, paused }: ScheduleView): string {
+  if (paused || next === undefined) return paused ? "paused" : "never";
   const inS = (Date.parse(next) - serviceNowMs()) / 1_000;
   return inS > 0 ? `in ${duration(Math.ceil(inS))}` : "now";
 }

@@ -8,7 +8,6 @@ import { QueuesPage } from "../queues/queuesPage.tsx";
 import { hashOf, parseRoute, type Route } from "../route.ts";
 import { RunPage } from "../run/runPage.tsx";
 import { RunsView } from "../runs/runsView.tsx";
-import { SchedulePage } from "../schedules/schedulePage.tsx";
 import { SchedulesPage } from "../schedules/schedulesPage.tsx";
 import { SubmitPage } from "../submit/submitPage.tsx";
 import { WorkersPage } from "../workers/workersPage.tsx";
@@ -63,11 +62,7 @@ function View(of: { readonly route: Route; readonly readOnly: boolean | undefine
     case "queues":
       return <QueuesPage queue={route.item} />;
     case "schedules":
-      return route.item === undefined ? (
-        <SchedulesPage />
-      ) : (
-        <SchedulePage name={route.item} readOnly={readOnly ?? true} />
-      );
+      return <SchedulesPage />;
     case "submit":
       return <SubmitPage route={route} readOnly={readOnly} />;
     default:
@@ -167,16 +162,10 @@ function useKey(): string | undefined {
 }
 
 /** Which view it is; a selection within it is the same place. */
-const placeOf = (route: Route): string =>
-  route.view === "run"
-    ? `run ${route.run}`
-    : route.view === "schedules"
-      ? `schedules ${route.item}`
-      : route.view;
+const placeOf = (route: Route): string => (route.view === "run" ? `run ${route.run}` : route.view);
 
 function titleOf(route: Route): string {
   if (route.view === "run") return route.run;
-  if (route.view === "schedules" && route.item !== undefined) return route.item;
   if (route.view === "submit") return "New run";
   return route.view === "unknown" ? "Not found" : `${route.view[0]?.toUpperCase()}${route.view.slice(1)}`;
 }

@@ -1,29 +1,21 @@
 import { edit, type Mutant } from "./mutant.ts";
 
 const deleted = "a run that a person deletes while its schedule cannot be written does not begin anew";
-const outlasts = "a run that outlasts its schedule: the next are skipped, queued, or cancel it";
-const nobody = "nobody led for hours: the latest due time is run, and the others have a word";
+const outlasts = "a run that outlasts its schedule: the next are skipped, or run beside it";
+const nobody = "nobody led for hours: what was due within the hour is run, and the others are skipped";
 const taken = "a person's run has the id of a due run: the schedule says so and continues";
-const reuses = "each run of a schedule that reuses takes what the one before has, past one that never ended";
+const reuses = "each run of a schedule that reuses takes what the one before has";
+const keeping = "leader/schedules.ts";
 const submitting = "leader/perform/submitDue.ts";
+const checker = "a due time is decided once";
+const end = "the scenario's own end";
 
-/** Schedules: what is due is decided once, recorded, and then submitted. */
+/** Schedules: each due time is decided once, by its spec or by the schedule that moves on. */
 export const scheduleRules: readonly Mutant[] = [
-  {
-    without: "a record before the submit",
-    rule: 34,
-    killedBy: "a due time is decided once",
-    cases: [nobody],
-    edits: edit(
-      "leader/schedules.ts",
-      "if (decision.marks !== marks && !(await write(decision.marks))) return marks;",
-      "",
-    ),
-  },
   {
     without: "a deletion that waits for the record",
     rule: 34,
-    killedBy: "a due time is decided once",
+    killedBy: checker,
     cases: [deleted],
     edits: edit(
       "leader/coordinate.ts",
@@ -32,46 +24,49 @@ export const scheduleRules: readonly Mutant[] = [
     ),
   },
   {
-    without: "the end of the window",
+    without: "the end of the hour",
     rule: 34,
-    killedBy: "a due time is decided once",
+    killedBy: checker,
     cases: [nobody],
-    edits: edit("leader/decide/schedule.ts", "Math.max(cursor, nowMs - catchUpMs)", "cursor"),
+    edits: edit(keeping, "dueMs < lateMs ?", "dueMs < 0 ?"),
   },
   {
     without: "a word for what is missed",
     rule: 34,
-    killedBy: "a due time is decided once",
+    killedBy: checker,
     cases: [nobody],
-    edits: edit(
-      "leader/decide/schedule.ts",
-      "[...late, ...due.slice(0, due.length - taken.length)]",
-      "[...late]",
-    ),
+    edits: edit(keeping, "write({ next, skipped: dueMs })", "write({ next })"),
+  },
+  {
+    without: "a decision about each due time",
+    rule: 34,
+    killedBy: checker,
+    cases: [nobody],
+    edits: edit(keeping, "lateMs - 1 : dueMs", "lateMs - 1 : nowMs"),
   },
   {
     without: "regard for the run before",
     rule: 34,
-    killedBy: "the scenario's own end",
+    killedBy: end,
     cases: [outlasts],
-    edits: edit("leader/decide/schedule.ts", "active.any ? [] : waiting", "waiting"),
+    edits: edit(keeping, 'schedule.overlap === "skip" && isBusy', 'schedule.overlap === "allow" && isBusy'),
   },
   {
     without: "regard for the owner of a run",
     rule: 34,
-    killedBy: "the scenario's own end",
+    killedBy: end,
     cases: [taken],
     edits: edit(
       submitting,
-      'if (there?.spec.schedule !== schedule.name) return "id-taken";',
+      'if (there?.spec.schedule !== name) return "id-taken";',
       'if (there === undefined) return "id-taken";',
     ),
   },
   {
     without: "what the run before has",
     rule: 34,
-    killedBy: "the scenario's own end",
+    killedBy: end,
     cases: [reuses],
-    edits: edit(submitting, "before.toReversed()", "before.slice(0, 0)"),
+    edits: edit(submitting, "last ?? 0", "0"),
   },
 ];

@@ -1,11 +1,12 @@
+import type { ScheduleRequest } from "../../../../src/engine/client/schedules/scheduleRequest.ts";
 import {
   addSchedule,
   deleteSchedule,
   pauseSchedule,
-} from "../../../../src/engine/client/schedules/changeSchedule.ts";
-import type { ScheduleRequest } from "../../../../src/engine/client/schedules/scheduleRequest.ts";
-import { schedule } from "../../../../src/engine/client/schedules/schedules.ts";
-import { parseScheduledRun, scheduleBlobs } from "../../../../src/engine/model/names.ts";
+  schedules as readSchedules,
+  triggerSchedule,
+} from "../../../../src/engine/client/schedules/schedules.ts";
+import { parseScheduledRun, scheduleBlobs, scheduledRunId } from "../../../../src/engine/model/names.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { Weather } from "../../../support/network.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
@@ -18,19 +19,25 @@ type Asked = Partial<Omit<ScheduleRequest, "run" | "name">> & {
   readonly reuse?: true;
 };
 
-async function add(script: Script, name: string, { chunks = 2, reuse, ...asked }: Asked = {}): Promise<void> {
-  const run = {
-    calculation: "ranges",
-    params: { chunks, list: false },
-    packSize: 1,
-    ...(reuse && { reuse }),
-  };
-  const request = { name, cron: "* * * * *", catchUpMs: 300_000, ...asked, run };
-  await script.world.finish(addSchedule(script.engine.client, request));
+/** Gives its first due time. */
+async function add(
+  script: Script,
+  name: string,
+  { chunks = 2, reuse, ...asked }: Asked = {},
+): Promise<number> {
+  const params = { chunks, list: false };
+  const run = { calculation: "ranges", params, packSize: 1, ...(reuse && { reuse }) };
+  const request = { name, cron: "* * * * *", ...asked, run };
+  return Date.parse((await finish(script, addSchedule(script.engine.client, request))).first.due);
 }
 
 const finish = <T>(script: Script, work: Promise<T>): Promise<T> => script.world.finish(work);
-const viewOf = (script: Script, name: string) => finish(script, schedule(script.engine.client, name));
+const remove = (script: Script, name: string) => finish(script, deleteSchedule(script.engine.client, name));
+
+async function viewOf(script: Script, name: string) {
+  const found = await finish(script, readSchedules(script.engine.client));
+  return found.find((one) => one.name === name);
+}
 
 /** The runs of a schedule so far, oldest first. */
 function runsOf({ judge }: Script, name: string) {
@@ -42,14 +49,13 @@ const phases = (script: Script, name: string): string[] =>
   runsOf(script, name).map(({ state }) => state?.phase ?? "waiting");
 
 /**
- * Schedules of each kind for some minutes: one whose runs wait for each other, one whose run is cancelled by the next, and one
- * of which a run is deleted. Then one is paused and resumed, and all are deleted.
+ * Schedules for some minutes: one of which a run is deleted and one is triggered, and one whose runs outlast it. The first is
+ * paused and resumed, and both are deleted.
  */
 export async function liveBySchedule(life: Script, anotherComes: () => void): Promise<void> {
   const { engine, until, must } = life;
-  await add(life, "s", { overlap: "allow" });
-  await add(life, "q", { overlap: "queue", take: "all", chunks: 4 });
-  await add(life, "C", { overlap: "cancel", cron: "*/2 * * * *", chunks: 14, jitterS: 5 });
+  const dueMs = await add(life, "s", { overlap: "allow" });
+  await add(life, "C", { chunks: 14 });
   await life.world.until(() => runsOf(life, "s").length > 0, 3 * minuteMs);
   anotherComes();
   await until("the first has ended", () => phases(life, "s")[0] === "complete");
@@ -57,22 +63,16 @@ export async function liveBySchedule(life: Script, anotherComes: () => void): Pr
   await life.tell("delete", first);
   await until("it is deleted", () => life.run(first) === undefined);
   await finish(life, pauseSchedule(engine.client, "s", true));
-  await until("one is cancelled", () => phases(life, "C").includes("cancelled"), 30 * minuteMs);
+  const at = new Date(dueMs - minuteMs).toISOString();
+  const { run: late } = await finish(life, triggerSchedule(engine.client, "s", at));
+  await until("what was triggered has ended", () => life.run(late)?.state?.phase === "complete");
   await finish(life, pauseSchedule(engine.client, "s", false));
   const before = runsOf(life, "s").length;
   await until("it is due again", () => runsOf(life, "s").length > before, 30 * minuteMs);
-  for (const name of ["s", "q", "C"]) await finish(life, deleteSchedule(engine.client, name));
+  for (const name of ["s", "C"]) await remove(life, name);
   for (const { id, marker } of runsOf(life, "C"))
     if (marker !== undefined) await life.tell("cancel", id).catch(() => {});
-  await until("all have ended", () =>
-    ["s", "q"].every((name) => runsOf(life, name).every(({ marker }) => marker === undefined)),
-  );
-  // A spec without a state: the schedule was deleted before its marker.
-  const states = runsOf(life, "q").flatMap(({ state }) => state ?? []);
-  const others = states
-    .filter(({ phase }) => phase !== "complete")
-    .map(({ run, phase }) => `${run} is ${phase}`);
-  must(others.length === 0, `those in a queue are complete: ${others.join()}`);
+  await until("all have ended", () => runsOf(life, "s").every(({ marker }) => marker === undefined));
   // A spec that was in a socket for minutes may be there again, without a marker.
   must(life.judge.ledger.current(first, "marker") === undefined, "what was deleted is gone");
 }
@@ -86,44 +86,32 @@ export const schedules: Readonly<Record<string, Scenario>> = {
       await script.world.advance(20 * minuteMs);
       const ended = phases(script, "s").filter((phase) => phase === "complete").length;
       script.must(ended >= 19, `${ended} of 20 runs are complete`);
-      await finish(script, deleteSchedule(script.engine.client, "s"));
+      await remove(script, "s");
     }),
 
-  "nobody led for hours: the latest due time is run, and the others have a word": () =>
+  "nobody led for hours: what was due within the hour is run, and the others are skipped": () =>
     play({ seed: 72, calm: true }, async (script) => {
-      await add(script, "s");
-      await add(script, "all", { take: "all", overlap: "allow" });
+      const firstMs = await add(script, "s", { overlap: "allow", cron: "*/10 * * * *" });
       await script.world.advance(3 * 60 * minuteMs + 30_000);
       script.start();
-      await script.until(
-        "both are served",
-        () => runsOf(script, "s").length > 0 && runsOf(script, "all").length > 0,
-      );
+      await script.until("it is served", () => runsOf(script, "s").length >= 6);
       await script.world.advance(20_000);
-      script.must(runsOf(script, "s").length === 1, "one run of the latest");
-      script.must(runsOf(script, "all").length === 5, "those of the window, where all are taken");
-      const { recent } = await viewOf(script, "s");
-      script.must(recent[0]?.outcome === "missed" && recent[0].count === 179, "179 are told to be missed");
-      await finish(script, deleteSchedule(script.engine.client, "s"));
-      await finish(script, deleteSchedule(script.engine.client, "all"));
+      const { last, skipped } = (await viewOf(script, "s")) ?? {};
+      script.must(runsOf(script, "s").length === 6, "those of the last hour are run");
+      script.must(Date.parse(last?.due ?? "") - firstMs === 17 * 10 * minuteMs, "the last of them is told");
+      script.must(Date.parse(skipped ?? "") === firstMs, "what is skipped is told from the first");
+      await remove(script, "s");
     }),
 
-  "a run that outlasts its schedule: the next are skipped, queued, or cancel it": () =>
+  "a run that outlasts its schedule: the next are skipped, or run beside it": () =>
     play({ seed: 73, calm: true, chunkMs: () => 1_000 }, async (script) => {
       script.start({ threads: 8 });
-      for (const overlap of ["skip", "queue", "cancel"] as const)
-        await add(script, overlap, { overlap, chunks: 800 });
+      for (const overlap of ["skip", "allow"] as const) await add(script, overlap, { overlap, chunks: 800 });
       await script.world.advance(6 * minuteMs);
-      const of = (name: string) => runsOf(script, name).length;
-      script.must(
-        (await viewOf(script, "skip")).recent.some(({ outcome }) => outcome === "overlap"),
-        "skips are told",
-      );
-      script.must(of("skip") < 5 && of("queue") < 5, "runs do not overlap");
-      script.must((await viewOf(script, "queue")).pending.length > 0, "some wait");
-      script.must(phases(script, "cancel").includes("cancelled"), "one was cancelled for the next");
-      for (const name of ["skip", "queue", "cancel"])
-        await finish(script, deleteSchedule(script.engine.client, name));
+      script.must((await viewOf(script, "skip"))?.skipped !== undefined, "skips are told");
+      script.must(runsOf(script, "skip").length < 5, "runs do not overlap");
+      script.must(runsOf(script, "allow").length >= 5, "runs overlap where they may");
+      for (const name of ["skip", "allow"]) await remove(script, name);
     }),
 
   "a run that a person deletes while its schedule cannot be written does not begin anew": () =>
@@ -149,43 +137,34 @@ export const schedules: Readonly<Record<string, Scenario>> = {
       await script.until("it is deleted", () => script.run(id) === undefined);
       await script.world.advance(30_000);
       script.must(script.run(id) === undefined, "it stays deleted");
-      await finish(script, deleteSchedule(script.engine.client, "s"));
+      await remove(script, "s");
     }),
 
   "a person's run has the id of a due run: the schedule says so and continues": () =>
     play({ seed: 75, calm: true }, async (script) => {
       script.start();
-      await add(script, "s");
-      const { upcoming } = await viewOf(script, "s");
-      await script.submit({ id: upcoming[1]?.run ?? "", chunks: 3 });
+      const firstMs = await add(script, "s");
+      const takenMs = firstMs + minuteMs;
+      await script.submit({ id: scheduledRunId("s", takenMs), chunks: 3 });
       await script.world.advance(4 * minuteMs);
-      const { recent } = await viewOf(script, "s");
-      script.must(
-        recent.some(({ outcome }) => outcome === "id-taken"),
-        "it is told",
-      );
-      script.must(recent.at(-1)?.outcome === "submitted", "the next ones run");
-      await finish(script, deleteSchedule(script.engine.client, "s"));
+      const { last, skipped } = (await viewOf(script, "s")) ?? {};
+      script.must(Date.parse(skipped ?? "") === takenMs, "it is told");
+      script.must(Date.parse(last?.due ?? "") > takenMs, "the next ones run");
+      await remove(script, "s");
     }),
 
-  "each run of a schedule that reuses takes what the one before has, past one that never ended": () =>
+  "each run of a schedule that reuses takes what the one before has": () =>
     play({ seed: 76, calm: true }, async (script) => {
       script.start();
-      await add(script, "s", { reuse: true, overlap: "allow", chunks: 6 });
+      await add(script, "s", { reuse: true, chunks: 6 });
       await script.until("one is complete", () => phases(script, "s")[0] === "complete");
-      await script.until(
-        "another is there",
-        () => runsOf(script, "s")[1]?.marker !== undefined,
-        3 * minuteMs,
-      );
-      await script.tell("cancel", runsOf(script, "s")[1]?.id ?? "");
-      await script.until("a third is complete", () => phases(script, "s")[2] === "complete", 3 * minuteMs);
-      const [first, , third] = runsOf(script, "s");
-      const { reused } = third?.manifests.get(1) ?? {};
+      await script.until("another is complete", () => phases(script, "s")[1] === "complete", 3 * minuteMs);
+      const [first, second] = runsOf(script, "s");
+      const { reused } = second?.manifests.get(1) ?? {};
       script.must(
         reused?.packs === 6 && reused.runs.join() === first?.id,
         "all packs are those of the first",
       );
-      await finish(script, deleteSchedule(script.engine.client, "s"));
+      await remove(script, "s");
     }),
 };
