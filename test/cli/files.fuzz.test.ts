@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { upload } from "../../src/engine/client/upload/upload.ts";
 import { LeasefoldError } from "../../src/engine/model/errors.ts";
 import { screenOf } from "../../src/tools/cli/render/processScreen.ts";
 import { visible } from "../../src/tools/cli/render/terminal.ts";
-import { openDataFolder } from "../../src/tools/local/dataFolder.ts";
+import { openData } from "../../src/tools/local/dataFolder.ts";
 import { findLocalFile, localFilePath } from "../../src/tools/local/localFile.ts";
 import { clientWorld } from "../client/clientWorld.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
@@ -77,25 +77,29 @@ test("a state file of instances, whatever is in it, is one of a living superviso
   );
 });
 
-test("a data folder, whatever its record says, is ours or refused, and never opens with a key from it that is short", async () => {
+test("an account of kept data, whatever its file says, is one that the emulator takes, or is refused", async () => {
   const env = { XDG_STATE_HOME: join(root, "state") };
-  const location = join(root, "data");
-  const { account } = await openDataFolder(location, { env });
-  const records = join(env.XDG_STATE_HOME, "leasefold");
-  const [name = ""] = await readdir(records);
-  const before = JSON.parse(await readFile(join(records, name), "utf8")) as object;
-  await writeFile(join(location, "__azurite_db_blob__.json"), "{}");
+  const { location, account } = await openData("kept", env);
+  const [file = ""] = await readdir(location);
   await fc.assert(
-    fc.asyncProperty(hostileBytes([before]), async (bytes) => {
-      await writeFile(join(records, name), bytes, { mode: 0o600 });
-      const opened = await ends(() => openDataFolder(location, { env }));
-      // A record that still decodes is the user's own; every other one is as none.
+    fc.asyncProperty(hostileBytes([account]), async (bytes) => {
+      await writeFile(join(location, file), bytes);
+      const opened = await ends(() => openData("kept", env));
       if (opened !== undefined) expect(opened.account.name).toMatch(/^[a-z0-9]{3,24}$/);
     }),
     fuzzRuns(200, 5_000),
   );
-  await writeFile(join(records, name), JSON.stringify(before));
-  expect((await openDataFolder(location, { env })).account).toEqual(account);
+});
+
+test("a name of data, whatever it is, is a folder in the user's own state folder or refused", async () => {
+  const env = { LEASEFOLD_STATE_DIR: join(root, "disk") };
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(hostileText, fc.stringMatching(/^[a-z0-9./-]{1,9}$/)), async (name) => {
+      const opened = await ends(() => openData(name, env));
+      if (opened !== undefined) expect(dirname(opened.location)).toBe(join(root, "disk", "data"));
+    }),
+    fuzzRuns(200, 5_000),
+  );
 });
 
 test("a path to upload, whatever it is, is uploaded below the container or refused", async () => {

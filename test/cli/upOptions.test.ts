@@ -57,11 +57,7 @@ describe("bad input", () => {
     ["up --instances abc", "invalid --instances: abc: it must be a whole number"],
     ["up --port 65535", "invalid --port: 65535: must be from 1 to 65533"],
     ["up --port 0", "invalid --port: 0: must be from 1 to 65533"],
-    [
-      "up --data file/inside",
-      "invalid --data: cannot make the folder file/inside: not a directory (ENOTDIR)",
-    ],
-    ["up --data file", "invalid --data: cannot make the folder file: file already exists (EEXIST)"],
+    ["up --data ./kept", 'invalid --data: "./kept": must be a name of lower-case letters'],
     ["up --namespace A", 'invalid --namespace: "A": must be at most'],
     ["up --calculation missing.mjs", "missing.mjs"],
     ["up --calculation ./", "is a folder: name the file of a calculation in it"],
@@ -83,11 +79,14 @@ describe("bad input", () => {
     expect(err.trim().split("\n")).toHaveLength(1);
   });
 
-  it.skipIf(process.platform !== "linux").each([
-    ["up --data /proc/none/inner", "invalid --data: cannot make the folder /proc/none/inner: no such file"],
-    ["up --data /proc", "invalid --data: cannot write in the folder /proc: no such file"],
-    ["demo --out /proc/none/result.json", "invalid --out: cannot write /proc/none/result.json: no such file"],
-  ])("%s is refused at once, though Node's own mkdir would never end", async (line, told) => {
+  it
+    .skipIf(process.platform !== "linux")
+    .each([
+      [
+        "demo --out /proc/none/result.json",
+        "invalid --out: cannot write /proc/none/result.json: no such file",
+      ],
+    ])("%s is refused at once, though Node's own mkdir would never end", async (line, told) => {
     const { exitCode, err } = await run(line);
     expect(exitCode).toBe(2);
     expect(err).toContain(told);

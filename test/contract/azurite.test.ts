@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/engine/storage/system.ts";
 import { startAzurite } from "../../src/tools/local/azurite.ts";
+import { newAccount } from "../../src/tools/local/storageAccount.ts";
 import { freshContainer, ofKind, realAccount, textOf } from "./accounts.ts";
 
 const answers = (port: number): Promise<boolean> =>
@@ -18,13 +19,14 @@ const answers = (port: number): Promise<boolean> =>
 describe("the emulator", () => {
   it("keeps its data in a folder over a restart, and can be stopped twice", async () => {
     const location = await mkdtemp(join(tmpdir(), "azurite-"));
-    const first = await startAzurite({ location, env: { XDG_STATE_HOME: join(location, "state") } });
-    const account = realAccount(first.connectionString);
-    const container = await freshContainer(account);
-    await account.storage.blobs.create(container, "b", "kept");
+    const account = newAccount();
+    const first = await startAzurite({ location, account });
+    const before = realAccount(first.connectionString);
+    const container = await freshContainer(before);
+    await before.storage.blobs.create(container, "b", "kept");
     await first.stop();
     await first.stop();
-    const second = await startAzurite({ location, env: { XDG_STATE_HOME: join(location, "state") } });
+    const second = await startAzurite({ location, account });
     const read = await realAccount(second.connectionString).storage.blobs.read(container, "b");
     expect(textOf(ofKind(read, "found").body)).toBe("kept");
     await second.stop();
@@ -36,7 +38,7 @@ describe("the emulator", () => {
     const hear = (message: unknown) => started.resolve((message as { process: ChildProcess }).process);
     subscribe("child_process", hear);
     const location = await mkdtemp(join(tmpdir(), "azurite-"));
-    const emulator = await startAzurite({ location, env: { XDG_STATE_HOME: join(location, "state") } });
+    const emulator = await startAzurite({ location });
     unsubscribe("child_process", hear);
     await (await fetch(`http://127.0.0.1:${emulator.blobPort}/`)).text();
     await emulator.stop();

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { leader } from "../../src/engine/client/leader.ts";
 import { readSpec } from "../../src/engine/client/runDocuments.ts";

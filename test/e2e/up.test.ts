@@ -37,7 +37,7 @@ test("up in the background runs a job that another command submits, and down lea
   const started = await leasefold("up", "--detach", "--instances", "2", "--data", "kept");
   expect(started).toMatchObject({ code: 0, err: "" });
   expect(started.out).toMatch(
-    /^storage +http:\/\/127\.0\.0\.1:\d+\/\w+ \(kept in kept\)\nnode-1 +http:\/\/127\.0\.0\.1:\d+\/api\nnode-2 .*\n.*leasefold show.*\nready in .*leasefold down/,
+    /^storage +http:\/\/127\.0\.0\.1:\d+\/\w+ \(kept in \/.*\/state\/leasefold\/data\/kept\)\nnode-1 +http:\/\/127\.0\.0\.1:\d+\/api\nnode-2 .*\n.*leasefold show.*\nready in .*leasefold down/,
   );
   const local = (await localFile()) as LocalFile;
   expect(started.out).not.toContain(local.functionKey);
@@ -65,9 +65,10 @@ test("up in the background runs a job that another command submits, and down lea
   expect(await leasefold("down")).toEqual({ code: 0, out: "stopped 2 instances\n", err: "" });
   await expectNothingLeft(local);
   expect(await localFile()).toBeUndefined();
-  expect((await readdir(folder())).sort()).toEqual(["kept", "run", "state", "tmp"]);
+  expect((await readdir(folder())).sort()).toEqual(["run", "state", "tmp"]);
   expect((await leasefold("down")).out).toBe("nothing runs here\n");
 
+  expect((await leasefold("show", "data")).out).toBe(`${join(folder(), "state", "leasefold", "data")}\n`);
   const kept = await startUp("--instances", "1", "--data", "kept");
   expect(kept.local.functionKey).not.toBe(local.functionKey);
   expect(JSON.parse((await leasefold("result", "kept-run")).out)).toMatchObject({ primes: 78_498 });

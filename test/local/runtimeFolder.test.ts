@@ -36,6 +36,18 @@ describe("the user's runtime folder", () => {
     expect(await runtimeFolder(windows, "win32")).toBe(join(root, "AppData", "leasefold"));
   });
 
+  it("lies where LEASEFOLD_STATE_DIR says without such a session, if that is absolute and private", async () => {
+    const path = join(root, "disk", "leasefold");
+    expect(await runtimeFolder({ LEASEFOLD_STATE_DIR: path }, "linux")).toBe(path);
+    expect((await lstat(path)).mode & 0o777).toBe(0o700);
+    for (const wrong of ["disk", join(root, "disk", "open")]) {
+      await mkdir(join(root, "disk", "open"), { recursive: true });
+      await chmod(join(root, "disk", "open"), 0o755);
+      const failure = failureOf(runtimeFolder({ LEASEFOLD_STATE_DIR: wrong }, "linux"));
+      expect(await failure).toMatchObject({ code: "runtime-folder" });
+    }
+  });
+
   it("is not in a session folder that others can enter, that is a link or that is named in part", async () => {
     await chmod(session, 0o755);
     expect(await runtimeFolder(env, "linux")).toBe(inHome());

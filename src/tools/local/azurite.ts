@@ -3,12 +3,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../../engine/model/errors.ts";
-import { azuriteGuards, refusalIn, refusedExitCode } from "./azuriteGuards.ts";
 import { azuriteSpeed } from "./azuriteSpeed.ts";
-import { openDataFolder } from "./dataFolder.ts";
 import { dataIsLocked, lockData, lockedExitCode } from "./dataLock.ts";
 import { connectionStringOf, newAccount, type StorageAccount } from "./storageAccount.ts";
-import type { Env } from "./userFolders.ts";
 
 /** A storage emulator in a process of its own. */
 export interface Azurite {
@@ -26,28 +23,21 @@ export interface Azurite {
 
 /**
  * Starts Microsoft's emulator from the installed package, in about a second. It ends with this process, even when that is
- * killed. Its account and key are drawn at random for each start, or recorded for the `location`, so that neither a web
- * page nor another user of this machine can sign a request. Throws `InputError` where another emulator holds the `location`,
- * and for one that `openDataFolder` or `azuriteGuards` refuses.
+ * killed. Without an `account` its name and key are drawn at random, so that neither a web page nor another user of this
+ * machine can sign a request. Throws `InputError` where another emulator holds the `location`.
  *
  * Not promised: Azure's behavior in every case; `test/contract/azuriteDifferences.test.ts` lists the differences.
  */
 export async function startAzurite(
   options: {
-    /** Folder for its data; without one they live in memory. */
+    /** Folder for its data, which belong to the `account`; without one they live in memory. */
     readonly location?: string;
-    /** The user vouches for what lies there. */
-    readonly adopt?: boolean | undefined;
-    /** Tells where the user's state folder is. */
-    readonly env?: Env;
+    readonly account?: StorageAccount;
     /** 0 or absent: any free port. The table service starts only where its port is given. */
     readonly ports?: { readonly blob?: number; readonly queue?: number; readonly table?: number };
-    readonly account?: StorageAccount;
   } = {},
 ): Promise<Azurite> {
-  const { location, ports = {}, env = process.env, adopt } = options;
-  const folder = location === undefined ? undefined : await openDataFolder(location, { env, adopt });
-  const account = options.account ?? folder?.account ?? newAccount();
+  const { location, account = newAccount(), ports = {} } = options;
   const flags = [
     ...["--blobPort", `${ports.blob ?? 0}`, "--queuePort", `${ports.queue ?? 0}`],
     ...["--tablePort", `${ports.table ?? 0}`],
@@ -80,8 +70,6 @@ export async function startAzurite(
   };
   try {
     const { blob: blobPort, queue: queuePort } = await listeningPorts(child);
-    // Only now is the location ours alone.
-    await folder?.keep();
     const connectionString = connectionStringOf(account, blobPort, queuePort);
     const onMessage: Azurite["onMessage"] = (listener) => {
       child.on("message", (sent: { readonly queue: string }) => listener(sent.queue));
@@ -90,7 +78,7 @@ export async function startAzurite(
   } catch (error) {
     await stop();
     if (location !== undefined && child.exitCode === lockedExitCode) throw dataIsLocked(location);
-    throw child.exitCode === refusedExitCode ? refusalIn(error) : error;
+    throw error;
   }
 }
 
@@ -207,9 +195,8 @@ export function azuritePreload(
   { tables, location }: { readonly tables: boolean; readonly location: string | undefined },
 ): string {
   const lock = location === undefined ? "" : lockData(location);
-  const guards = location === undefined ? "" : azuriteGuards(azuriteManifest);
   const speed = azuriteSpeed(azuriteManifest);
   const noTable = tables ? "" : noTables(azuriteManifest);
-  const code = `${privateFiles}${lock}${speed}${guards}${noTable}${tellOfMessages}${endWithParent}${endWithoutChannel}`;
+  const code = `${privateFiles}${lock}${speed}${noTable}${tellOfMessages}${endWithParent}${endWithoutChannel}`;
   return `data:text/javascript,${encodeURIComponent(code)}`;
 }

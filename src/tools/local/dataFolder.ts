@@ -1,129 +1,59 @@
-import { hash } from "node:crypto";
-import type { Dirent } from "node:fs";
-import { chmod, lstat, readdir, realpath, stat } from "node:fs/promises";
+import { mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import * as z from "zod";
-import { InputError } from "../../engine/model/errors.ts";
-import { lockRemains } from "./dataLock.ts";
-import { makeFolder } from "./makeFolder.ts";
-import { isWrittenByOthers, ownUid, readPrivate, writePrivate } from "./privateFile.ts";
-import { accountSchema, nameOfData, newAccount, type StorageAccount } from "./storageAccount.ts";
-import { type Env, lastingFolder } from "./userFolders.ts";
+import { ConfigError, InputError } from "../../engine/model/errors.ts";
+import { readPrivate, writePrivate } from "./privateFile.ts";
+import { accountSchema, newAccount, type StorageAccount } from "./storageAccount.ts";
+import { type Env, lastingFolder, privateFolder } from "./userFolders.ts";
 
 /**
- * Which data folders this user's emulators made, and the account of each, in the user's state folder. Files of an emulator
- * that came with a repository or an archive would choose what is read, deleted and served to web pages, and with which key.
- * So a folder that is not recorded is used only if it holds none, or if its user says so.
- *
- * Not promised: anything against programs of the same user, for a folder on a file system that renumbers its files, or
- * about files that somebody puts into a recorded folder later: they count as ours.
+ * The data that `up --data NAME` keeps: a folder for each name in the user's state folder, which nobody else can enter. A working
+ * tree never holds any, so that files which came with a repository or an archive choose nothing of what is read and served.
  */
-const recordSchema = z.object({
-  v: z.literal(1),
-  path: z.string(),
-  /** Device, inode and time of birth: a folder of this name that was deleted and came anew is another. */
-  identity: z.string(),
-  account: accountSchema,
-});
-
 export interface DataFolder {
+  readonly location: string;
   readonly account: StorageAccount;
-  /** Records the folder with its account, for whoever holds it alone. */
-  keep(): Promise<void>;
 }
 
-/** What the emulator and its supervisor make in a data folder. */
-const emulatorsOwn = /^(__(azurite|blobstorage|queuestorage|tablestorage)|leasefold[.-])/iu;
+/** Holds a folder for each name. */
+export const dataFolder = async (env: Env): Promise<string> =>
+  await privateFolder(join(await lastingFolder(env), "data"));
 
-/**
- * Whether a system may open the file under one of those names. Those of macOS and Windows ignore case, and some of macOS
- * ligatures and invisible characters too.
- */
-export const isEmulatorsOwn = (name: string): boolean =>
-  emulatorsOwn.test(name.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, ""));
+const namePattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
+const accountFile = "leasefold-account.json";
 
-/**
- * Opens a data folder, or makes it. `adopt`: the user vouches for files that are not recorded. Their account keeps its
- * name, because the data belong to it, under a key of its own. Throws `InputError` for a link, for a folder that another user
- * can write into, and for files that are not recorded.
- */
-export async function openDataFolder(
-  location: string,
-  { env, adopt = false }: { readonly env: Env; readonly adopt?: boolean | undefined },
-): Promise<DataFolder> {
-  await makeFolder(location, 0o700);
-  const given = await lstat(location);
-  if (given.isSymbolicLink()) {
-    const path = await realpath(location);
-    throw refused("data-link", location, `is a link; name the folder that it leads to, ${path}`);
+/** Opens the data of this name, or makes its folder. Throws `InputError` for a name that cannot be one of a folder. */
+export async function openData(name: string, env: Env): Promise<DataFolder> {
+  if (!namePattern.test(name)) {
+    const rule =
+      "must be a name of lower-case letters, digits and dashes; " +
+      '"leasefold show data" prints where the data of each name are';
+    throw new InputError("invalid", "bad-data", `data: ${JSON.stringify(name)}: ${rule}`, { field: "data" });
   }
-  // Whoever may write here can place a link at any later time.
-  if (isWrittenByOthers(given))
-    throw refused(
-      "data-open",
-      location,
-      "belongs to another user or can be written by others; take one of your own, or: chmod go-w",
-    );
-  const own = (await readdir(location, { withFileTypes: true })).filter(({ name }) => isEmulatorsOwn(name));
-  for (const entry of own) await refuseLinks(location, entry);
-  const remains = await lockRemains(location);
-  if (remains !== undefined)
-    throw refused("data-refused", remains, "is none of ours, and SQLite would follow it; remove it");
-
-  const path = await realpath(location);
-  const file = join(await lastingFolder(env), `data-${hash("sha256", path).slice(0, 32)}.json`);
-  const identity = await identityOf(path);
-  const keep = (account: StorageAccount): Promise<void> =>
-    writePrivate(file, `${JSON.stringify({ v: 1, path, identity, account })}\n`);
-  const record = decode(await readPrivate(file));
-  const known = record?.path === path && record.identity === identity ? record : undefined;
-  if (known === undefined && own.length > 0 && !adopt)
-    throw refused(
-      "data-not-ours",
-      location,
-      `holds files of a storage emulator that no "leasefold up" of yours made there, and they choose which files are ` +
-        "read and served; if they are yours, use it once with --adopt",
-    );
-  for (const { name } of own) await closeToOthers(join(location, name));
-  if (known !== undefined) return { account: known.account, keep: async () => undefined };
-  const account = own.length > 0 ? { ...newAccount(), name: await nameOfData(location) } : newAccount();
-  // Before the emulator makes its files: a second start meanwhile waits for the lock and is not refused here.
-  await keep(account);
-  return { account, keep: () => keep(account) };
+  const all = await dataFolder(env);
+  const location = join(all, name);
+  const path = join(location, accountFile);
+  let text = await readPrivate(path);
+  if (text === undefined) {
+    await makeWithAccount(all, location);
+    text = await readPrivate(path);
+  }
+  return { location, account: decode(path, text) };
 }
 
-/** Names are followed by whoever opens them, so each of them is a file or a folder of files. */
-async function refuseLinks(location: string, entry: Dirent): Promise<void> {
-  const path = join(location, entry.name);
-  if (entry.isFile()) return;
-  if (!entry.isDirectory()) throw refused("data-link", path, "is a link or no file; remove it");
-  for (const one of await readdir(path, { withFileTypes: true }))
-    if (!one.isFile()) throw refused("data-link", join(path, one.name), "is a link or no file; remove it");
+/** All at once, so that of two first starts both get the same account. */
+async function makeWithAccount(all: string, location: string): Promise<void> {
+  const half = await mkdtemp(join(all, ".new-"));
+  await writePrivate(join(half, accountFile), `${JSON.stringify(newAccount())}\n`);
+  await rename(half, location).catch(async (error: NodeJS.ErrnoException) => {
+    await rm(half, { recursive: true });
+    if (!["EEXIST", "ENOTEMPTY", "EPERM"].includes(error.code ?? "")) throw error;
+  });
 }
 
-/** Earlier versions left them open. Later files are private by the emulator's umask; modes mean nothing on Windows. */
-async function closeToOthers(path: string): Promise<void> {
+function decode(path: string, text = ""): StorageAccount {
   try {
-    const stats = await lstat(path);
-    if (stats.uid === (ownUid ?? stats.uid)) await chmod(path, stats.isDirectory() ? 0o700 : 0o600);
-  } catch (error) {
-    // An emulator that just ends replaces its files.
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return accountSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new ConfigError("bad-account-file", `${path} holds no account and key of the emulator`, { cause });
   }
 }
-
-async function identityOf(path: string): Promise<string> {
-  const { dev, ino, birthtimeNs } = await stat(path, { bigint: true });
-  return `${dev} ${ino} ${birthtimeNs}`;
-}
-
-function decode(text: string | undefined): z.infer<typeof recordSchema> | undefined {
-  try {
-    return recordSchema.parse(JSON.parse(text ?? ""));
-  } catch {
-    return undefined;
-  }
-}
-
-const refused = (code: string, path: string, why: string): InputError =>
-  new InputError("conflict", code, `data: ${path} ${why}`, { field: "data" });

@@ -1,5 +1,4 @@
-import { closeSync, constants, openSync, readFileSync } from "node:fs";
-import { lstat } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../../engine/model/errors.ts";
 
@@ -20,36 +19,20 @@ export const lockedExitCode = 75;
 const endingMsMax = 10_000;
 const pollMs = 50;
 
-/**
- * The first file from which SQLite would repair a database that a crash left half written: by a planted one it deletes any
- * file that it names. Ours is empty and has no journal, also after a crash.
- */
-export async function lockRemains(location: string): Promise<string | undefined> {
-  for (const end of ["", "-journal", "-wal", "-shm"]) {
-    const path = join(location, `${lockFile}${end}`);
-    const stats = await lstat(path).catch(() => undefined);
-    if (stats !== undefined && (end !== "" || stats.size > 0)) return path;
-  }
-  return undefined;
-}
-
 /** Code for the emulator's process that takes the lock before the emulator loads, or ends the process. */
 export const lockData = (location: string): string => `
 import { DatabaseSync } from "node:sqlite";
-import { closeSync, constants, lstatSync, openSync, readFileSync as readHolder, writeSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 {
   const holderPath = ${JSON.stringify(join(location, holderFile))};
   const isHeldByLiving = () => {
     try {
-      return process.kill(Number(readHolder(holderPath, "utf8")), 0);
+      return process.kill(Number(readFileSync(holderPath, "utf8")), 0);
     } catch {
       return false;
     }
   };
-  const lockPath = ${JSON.stringify(join(location, lockFile))};
-  // SQLite has no flag for this.
-  if (lstatSync(lockPath, { throwIfNoEntry: false })?.isFile() === false) throw new Error(lockPath + " is no file");
-  const database = new DatabaseSync(lockPath, { timeout: 0 });
+  const database = new DatabaseSync(${JSON.stringify(join(location, lockFile))}, { timeout: 0 });
   // Without this reference a collected database would end the lock.
   globalThis[Symbol("leasefold.lock")] = database;
   for (let waitedMs = 0; ; waitedMs += ${pollMs}) {
@@ -62,10 +45,7 @@ import { closeSync, constants, lstatSync, openSync, readFileSync as readHolder, 
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${pollMs});
     }
   }
-  const { O_CREAT, O_NOFOLLOW = 0, O_TRUNC, O_WRONLY } = constants;
-  const holder = openSync(holderPath, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
-  writeSync(holder, String(process.ppid));
-  closeSync(holder);
+  writeFileSync(holderPath, String(process.ppid));
 }
 `;
 
@@ -76,10 +56,7 @@ export function dataIsLocked(location: string): InputError {
 
 function holderOf(location: string): string {
   try {
-    const file = openSync(join(location, holderFile), constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
-    const text = readFileSync(file, "utf8");
-    closeSync(file);
-    return /^\d+$/.exec(text)?.[0] ?? "unknown";
+    return readFileSync(join(location, holderFile), "utf8");
   } catch {
     return "unknown";
   }

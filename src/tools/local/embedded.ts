@@ -6,12 +6,12 @@ import { ConfigError } from "../../engine/model/errors.ts";
 import { namesOf } from "../../engine/model/names.ts";
 import { systemClock } from "../../engine/storage/system.ts";
 import { startAzurite } from "./azurite.ts";
+import type { DataFolder } from "./dataFolder.ts";
 import { embeddedEnv } from "./instanceEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
 import { type LocalFile, removeLocalFile, writeLocalFile } from "./localFile.ts";
 import { endMarks } from "./markEnded.ts";
 import { startOf } from "./supervisor.ts";
-import type { Env } from "./userFolders.ts";
 
 /** Azurite and some instances of this very app, on this machine. */
 export interface Embedded {
@@ -29,11 +29,7 @@ export interface Embedded {
 export interface EmbeddedOptions {
   readonly instances: number;
   /** Keeps the storage between starts; without it the storage lives in memory. */
-  readonly dataDir?: string | undefined;
-  /** The user vouches for what lies in it, see `openDataFolder`. */
-  readonly adopt?: boolean | undefined;
-  /** Tells where the user's state folder is. */
-  readonly userEnv?: Env;
+  readonly data?: DataFolder | undefined;
   /** Port of the first instance; the others follow it. Free ones without it. */
   readonly httpPort?: number | undefined;
   /** The user's own, as absolute paths. Read at each start of an instance, so the caller may add some. */
@@ -62,8 +58,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const startedMs = systemClock.monotonicMs();
   const startedAt = new Date(systemClock.wallMs()).toISOString();
   const appDir = findAppDir();
-  const { dataDir, adopt, userEnv = process.env } = options;
-  const azurite = await startAzurite(dataDir === undefined ? {} : { location: dataDir, adopt, env: userEnv });
+  const azurite = await startAzurite(options.data);
 
   const { blobs } = connectStorage({ connectionString: azurite.connectionString });
   const marks = endMarks(blobs, namesOf(namespaceOf(options)).coordination);

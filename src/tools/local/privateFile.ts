@@ -17,10 +17,6 @@ export const ownUid: number | undefined = process.getuid?.();
 export const isPrivate = (stats: Pick<Stats, "uid" | "mode">, uid = ownUid): boolean =>
   uid === undefined || (stats.uid === uid && (stats.mode & 0o077) === 0);
 
-/** Whether another user owns it or may write. */
-export const isWrittenByOthers = (stats: Pick<Stats, "uid" | "mode">, uid = ownUid): boolean =>
-  uid !== undefined && (stats.uid !== uid || (stats.mode & 0o022) !== 0);
-
 /** Undefined where there is no file. Throws `ConfigError` for a link, and for a file that others own or can read. */
 export async function readPrivate(path: string): Promise<string | undefined> {
   let file: FileHandle;

@@ -1,9 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import * as z from "zod";
-import { ConfigError } from "../../engine/model/errors.ts";
-import { readPrivate } from "./privateFile.ts";
 
 /** Name and key of the emulator's account: the key is what keeps web pages and other users out of the storage. */
 export const accountSchema = z.object({ name: z.string().regex(/^[a-z0-9]{3,24}$/), key: z.base64().min(1) });
@@ -22,26 +18,6 @@ export const newAccount = (): StorageAccount => ({
   name: `leasefold${randomBytes(6).toString("hex")}`,
   key: randomBytes(64).toString("base64"),
 });
-
-/**
- * The account name to which the data in this folder belong: as an earlier version kept it, or else by the emulator's own
- * records. Data from before names were drawn belong to the published one.
- */
-export async function nameOfData(location: string): Promise<string> {
-  const path = join(location, "leasefold-account.json");
-  const text = await readPrivate(path);
-  if (text !== undefined) return decode(path, text).name;
-  const records = await readFile(join(location, "__azurite_db_blob__.json"), "utf8").catch(() => "");
-  return /"accountName":"([a-z0-9]{3,24})"/.exec(records)?.[1] ?? publishedAccount.name;
-}
-
-function decode(path: string, text: string): StorageAccount {
-  try {
-    return accountSchema.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new ConfigError("bad-account-file", `${path} holds no account and key of the emulator`, { cause });
-  }
-}
 
 export const connectionStringOf = (
   { name, key }: StorageAccount,

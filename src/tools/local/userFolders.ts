@@ -1,4 +1,4 @@
-import { lstat, mkdir } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { ConfigError } from "../../engine/model/errors.ts";
@@ -19,8 +19,13 @@ export async function runtimeFolder(env: Env, platform = process.platform): Prom
   return await lastingFolder(env, platform);
 }
 
-/** The same, but kept when the session ends, where the system has such a folder. */
+/** The same, but kept when the session ends, where the system has such a folder. `LEASEFOLD_STATE_DIR` names another one. */
 export async function lastingFolder(env: Env, platform = process.platform): Promise<string> {
+  const given = env["LEASEFOLD_STATE_DIR"];
+  if (given) {
+    if (!isAbsolute(given)) throw refused(`LEASEFOLD_STATE_DIR: ${given}`, "is not an absolute path");
+    return await privateFolder(given);
+  }
   const usual = join(stateFolder(env, platform), "leasefold");
   const isThere = await makeFolder(usual, 0o700).then(
     () => true,
@@ -38,8 +43,9 @@ function stateFolder(env: Env, platform: NodeJS.Platform): string {
   return env["XDG_STATE_HOME"] || join(home, ".local", "state");
 }
 
-async function privateFolder(path: string): Promise<string> {
-  await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+/** Makes the folder where it is missing. Throws `ConfigError` unless it is this user's alone. */
+export async function privateFolder(path: string): Promise<string> {
+  await makeFolder(path, 0o700).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw refused(path, `cannot be made (${error.code})`);
   });
   if (await isPrivateFolder(path)) return path;
@@ -55,5 +61,5 @@ async function isPrivateFolder(path: string): Promise<boolean> {
 const refused = (path: string, why: string): ConfigError =>
   new ConfigError(
     "runtime-folder",
-    `${path} ${why}: it holds keys; remove it, or make it yours with mode 0700`,
+    `${path} ${why}: it holds keys and data; name another one, or make it yours with mode 0700`,
   );

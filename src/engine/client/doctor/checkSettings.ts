@@ -12,6 +12,8 @@ export function checkSettings(env: Env, ofApp: boolean) {
   const known = Object.keys(settingsSchema.shape);
   for (const name of Object.keys(env)) {
     if (!name.startsWith("LEASEFOLD_") || known.includes(name)) continue;
+    // Of the commands on this machine alone.
+    if (name === "LEASEFOLD_STATE_DIR" && !ofApp) continue;
     const nearest = nearestName(name, known);
     warning({
       what: `${name} is no setting of Leasefold`,

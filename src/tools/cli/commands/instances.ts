@@ -2,22 +2,25 @@ import { rm } from "node:fs/promises";
 import { Argument, type Command } from "commander";
 import { ConfigError, LeasefoldError } from "../../../engine/model/errors.ts";
 import { countOf } from "../../../engine/model/figures.ts";
+import { dataFolder } from "../../local/dataFolder.ts";
 import { findLocalFile, type LocalFile } from "../../local/localFile.ts";
 import { isAlive } from "../../local/supervisor.ts";
 import type { Cli, Session } from "../cli.ts";
 import { dashboardAddress } from "../ui/serveUi.ts";
 
-const things = ["connection", "key", "header", "url", "dashboard"] as const;
+const things = ["connection", "key", "header", "url", "dashboard", "data"] as const;
 
 /** `leasefold show [what]`: how browsers and programs, such as curl, reach local instances. It prints secrets. */
 export function addShow(program: Command, session: Session): void {
   program
     .command("show")
     .description(
-      "show the connection string (for Storage Explorer), API key, URL and dashboard of local instances",
+      "show the connection string (for Storage Explorer), API key, URL and dashboard of local instances, and where the data of each up --data NAME lie",
     )
     .addArgument(new Argument("[what]", "show only this value, for use in other commands").choices(things))
     .action(async (what: (typeof things)[number] | undefined) => {
+      const data = await dataFolder(session.cli.env);
+      if (what === "data") return await (session.json() ? session.printJson(data) : session.print(data));
       const found = await findLocalFile(session.cli.env, session.cli.folder);
       if (found.kind !== "found") {
         throw new ConfigError("nothing-runs", 'no instance runs here: start instances with "leasefold up"');
@@ -31,6 +34,7 @@ export function addShow(program: Command, session: Session): void {
         header: `x-functions-key: ${key}`,
         url: `${url}/api`,
         dashboard: dashboardAddress(`${url}`, key),
+        data,
       };
       if (session.json()) return await session.printJson(what === undefined ? values : values[what]);
       if (what !== undefined) return await session.print(values[what]);

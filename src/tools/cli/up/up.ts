@@ -1,18 +1,18 @@
-import { mkdtemp, rmdir } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { namedFiles, withPackaged } from "../../../engine/calculation/ownFiles.ts";
 import { describeCalculation } from "../../../engine/client/describeCalculations.ts";
 import { InputError, messageOf, StorageError } from "../../../engine/model/errors.ts";
+import { type DataFolder, openData } from "../../local/dataFolder.ts";
 import { type Embedded, startEmbedded } from "../../local/embedded.ts";
 import type { InstanceEvent } from "../../local/instances.ts";
 import { localFilePath, readLocalFile } from "../../local/localFile.ts";
-import { makeFolder } from "../../local/makeFolder.ts";
+import type { Env } from "../../local/userFolders.ts";
 import type { Session } from "../cli.ts";
 import { type ConnectOptions, checkNamespace } from "../connect.ts";
 import { loadFiles } from "../loadFiles.ts";
-import { badOption, checkRange, systemReason, wholeOption } from "../options.ts";
+import { badOption, checkRange, isSystemError, systemReason, wholeOption } from "../options.ts";
 import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
 import { clockTime, duration, paint } from "../render/text.ts";
 import { dashboardAddress } from "../ui/serveUi.ts";
@@ -23,7 +23,6 @@ import { followFiles } from "./followFiles.ts";
 interface Options extends ConnectOptions {
   readonly instances: number;
   readonly data?: string;
-  readonly adopt?: boolean;
   readonly port?: number;
   readonly calculation?: readonly string[];
   readonly add?: string;
@@ -42,10 +41,9 @@ export function addUp(program: Command, session: Session): void {
     .command("up")
     .description("run storage and instances of the app on this machine, until Ctrl-C")
     .option("--instances <n>", "number of instances", wholeOption, 3)
-    .option("--data <dir>", "keep the storage in this folder between starts, instead of in memory")
     .option(
-      "--adopt",
-      "use a --data folder whose files no leasefold up of yours made, because you trust them",
+      "--data <name>",
+      "keep the storage under this name in your state folder (LEASEFOLD_STATE_DIR) between starts, instead of in memory",
     )
     .option("--port <p>", "HTTP port of the first instance; the others follow it", wholeOption)
     .option("--calculation <file...>", "files of your own calculations")
@@ -55,9 +53,9 @@ export function addUp(program: Command, session: Session): void {
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<Options>();
       if (options.add !== undefined) return await add(session, options.add, options);
-      const { files, next } = await check(session, options);
-      if (options.detach === true) await detachUp(session, argumentsOf(options, files), options.data, next);
-      else await up(session, options, files, next);
+      const { files, data, next } = await check(session, options);
+      if (options.detach === true) await detachUp(session, argumentsOf(options, files), data?.location, next);
+      else await up(session, options, files, data, next);
     });
 }
 
@@ -83,9 +81,7 @@ async function check(session: Session, options: Options) {
     throw new InputError("conflict", "already-up", message);
   }
   await checkPorts(options.port, options.instances);
-  if (options.data !== undefined) await checkData(folder, options.data);
-  if (options.adopt === true && options.data === undefined)
-    throw badOption("adopt", "needs --data: there is no folder to adopt");
+  const data = options.data === undefined ? undefined : await keptData(options.data, env);
   const asked = (options.calculation ?? []).map((file) => resolve(folder, file));
   const files = withPackaged([...new Set([...namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), ...asked])]);
   const bad = files.find((file) => file.includes(","));
@@ -98,18 +94,13 @@ async function check(session: Session, options: Options) {
     file === undefined || last === undefined
       ? undefined
       : { file, ...describeCalculation(calculations, last) };
-  return { files, next: nextStep(folder, own) };
+  return { files, data, next: nextStep(folder, own) };
 }
 
-/** Makes the folder, and writes in it what is removed at once: only that shows that the storage can be kept there. */
-async function checkData(folder: string, data: string): Promise<void> {
-  const path = resolve(folder, data);
-  const refuse = (what: string) => (cause: unknown) => {
-    throw badOption("data", `cannot ${what} the folder ${data}: ${systemReason(cause)}`);
-  };
-  await makeFolder(path, 0o700).catch(refuse("make"));
-  await mkdtemp(join(path, ".leasefold-")).then(rmdir).catch(refuse("write in"));
-}
+const keptData = (name: string, env: Env): Promise<DataFolder> =>
+  openData(name, env).catch((cause: unknown) => {
+    throw isSystemError(cause) ? badOption("data", `${name}: ${systemReason(cause)}`) : cause;
+  });
 
 /** Each instance uses one port, from `first` on. */
 async function checkPorts(first: number | undefined, instances: number): Promise<void> {
@@ -131,11 +122,11 @@ async function up(
   session: Session,
   options: Options,
   calculations: readonly string[],
+  data: DataFolder | undefined,
   next: string,
 ): Promise<void> {
   const { cli } = session;
   session.stopMs = stopMs;
-  const { data } = options;
   let isUp = false;
   let noneRuns = false;
   const ready = Promise.withResolvers<void>();
@@ -164,9 +155,7 @@ async function up(
   const embedded = await startEmbedded({
     instances: options.instances,
     httpPort: options.port,
-    dataDir: data === undefined ? undefined : resolve(cli.folder, data),
-    adopt: options.adopt,
-    userEnv: cli.env,
+    data,
     calculations: files,
     namespace: options.namespace,
     watch: options.watch,
@@ -174,7 +163,7 @@ async function up(
     onEvent,
   });
   try {
-    await tellReady(session, embedded, data, next);
+    await tellReady(session, embedded, data?.location, next);
     isUp = true;
     ready.resolve();
     const following = { files, watch: options.watch === true, added };
@@ -221,12 +210,11 @@ async function untilStopped(session: Session, embedded: Embedded): Promise<void>
 }
 
 const argumentsOf = (
-  { instances, data, adopt, port, watch, namespace }: Options,
+  { instances, data, port, watch, namespace }: Options,
   calculations: readonly string[],
 ): readonly string[] => [
   ...["up", "--instances", String(instances)],
   ...(data === undefined ? [] : ["--data", data]),
-  ...(adopt === true ? ["--adopt"] : []),
   ...(port === undefined ? [] : ["--port", String(port)]),
   ...(watch === true ? ["--watch"] : []),
   ...calculations.flatMap((file) => ["--calculation", file]),
