@@ -210,19 +210,10 @@ type leasefoldSettings = {
   @description('Containers that calculations may read beside the one of inputs, separated by commas; give the apps Storage Blob Data Reader there.')
   LEASEFOLD_SOURCES: string?
 
-  @description('Queue that gets a word for each run that ends; the template makes it, and gives the apps the right to send into it.')
+  @description('Queue that gets a completion event for each run; the template makes it, and gives the apps the right to send into it.')
   @minLength(3)
   @maxLength(63)
   LEASEFOLD_ENDED_QUEUE: string?
-
-  @description('Addresses that get it, separated by commas; better a reference to a key vault if one holds a key.')
-  LEASEFOLD_WEBHOOKS: string?
-
-  @description('Secret that signs them: a reference to a key vault, since parameters are kept with the deployment.')
-  LEASEFOLD_WEBHOOK_SECRET: string?
-
-  @description('Whether such addresses may be without TLS (http), or in a private network (private); both with a comma between them.')
-  LEASEFOLD_WEBHOOK_ALLOW: ('http' | 'private' | 'http,private')?
 
   @description('Length of the blob lease, seconds.')
   @minValue(15)

@@ -87,14 +87,8 @@ export const logEvents = {
   runEnded: event<
     Run & About & { phase: string; ms: number; packs: number; sentAgain: number; error?: string | undefined }
   >("info", "run-ended"),
-  /** The word that a run has ended: `to` names the queue or the host. */
-  wordTold: event<Run & { to: string; attempt: number }>("debug", "word-told"),
-  wordRefused: event<Run & { to: string; attempt: number; why: string; laterS: number }>(
-    "warn",
-    "word-refused",
-  ),
-  /** Nobody delivers it any more. */
-  wordUndelivered: event<Run & { to: string; attempt: number; why: string }>("error", "word-undelivered"),
+  /** The queue of completion events did not take that of this run; its blob under `_closed/` has it. */
+  completionEventLost: event<Run & { queue: string; why: string }>("error", "completion-event-lost"),
   /** `by` who asked for it; `expiry` where nobody did. */
   runDeleted: event<Run & { term: number; by?: string | undefined }>("info", "run-deleted"),
   /** `lateS`: from when it was due, its delay included. */

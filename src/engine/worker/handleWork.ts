@@ -30,7 +30,6 @@ import { stillWanted } from "./markerWatch.ts";
 import { planRun } from "./plan.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
 import type { ChunkNow, HeldWork } from "./signs.ts";
-import { tellEnd, wordSetAside } from "./tellEnd.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
@@ -44,7 +43,6 @@ import { tellEnd, wordSetAside } from "./tellEnd.ts";
 export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promise<void> {
   const message = await decodeDelivery(ports, delivery);
   if (message === undefined) return;
-  if (message.kind === "tell") return tellEnd(ports, delivery, message);
   await ports.instance.during(message.uid, () => handleMessage(ports, delivery, message));
 }
 
@@ -183,7 +181,6 @@ export async function handlePoison(ports: WorkerPorts, delivery: Delivery): Prom
   try {
     const message = await decodeDelivery(ports, delivery);
     if (message === undefined) return;
-    if (message.kind === "tell") return wordSetAside(ports, message);
     const failure = {
       ...({ cause: "poison", code: "poison" } as const),
       message: "the host set the message aside after its last delivery without a word from the worker",

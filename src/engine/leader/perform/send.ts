@@ -1,10 +1,10 @@
 import { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { encodeMessage, type TellMessage, type WorkMessage } from "../../model/message.ts";
+import { encodeMessage, type WorkMessage } from "../../model/message.ts";
 import type { Term } from "../term.ts";
 
 interface Send {
-  readonly message: WorkMessage | TellMessage;
+  readonly message: WorkMessage;
   readonly urgent: boolean;
 }
 
@@ -54,7 +54,7 @@ async function sendOne(
 ): Promise<void> {
   const { leader, names, clock, storage } = term;
   const queue = urgent ? names.urgent : names.packs;
-  const text = encodeMessage(message.kind === "tell" ? message : { ...message, trace });
+  const text = encodeMessage({ ...message, trace });
   const send = () => storage.queues.send(queue, text, { signal: leader.lost });
   for (let attempt = 1; ; attempt += 1) {
     leader.assertLeading();
