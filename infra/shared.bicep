@@ -260,16 +260,4 @@ type leasefoldSettings = {
 
   @description('Whether the dashboard and the HTTP API refuse everything but reads.')
   LEASEFOLD_READ_ONLY: ('true' | 'false')?
-
-  @description('Collector of OpenTelemetry that gets spans and metrics, OTLP over HTTP with JSON; none by default.')
-  OTEL_EXPORTER_OTLP_ENDPOINT: string?
-
-  @description('Headers for it, such as a key: a reference to a key vault, since parameters are kept with the deployment.')
-  OTEL_EXPORTER_OTLP_HEADERS: string?
-
-  @description('Which runs are traced, where a caller has not decided: traceidratio takes a share of them.')
-  OTEL_TRACES_SAMPLER: ('always_on' | 'always_off' | 'traceidratio')?
-
-  @description('That share, from 0 to 1.')
-  OTEL_TRACES_SAMPLER_ARG: string?
 }

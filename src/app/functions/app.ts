@@ -16,12 +16,10 @@ import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import type { WorkerPorts } from "../../engine/worker/ports.ts";
 import { processState } from "../../engine/worker/processState.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
-import type { Telemetry } from "../telemetry.ts";
 import { threadPool } from "../threadPool.ts";
 import { callerOf } from "./callerOf.ts";
 import { log, logElection } from "./logTo.ts";
 import { settingsLog, sharedSettings } from "./sharedSettings.ts";
-import { startTelemetry } from "./startTelemetry.ts";
 import type { StartupConfig } from "./startupConfig.ts";
 
 /**
@@ -32,8 +30,6 @@ export interface App {
   readonly coordinator: Coordinator;
   readonly worker: WorkerPorts;
   readonly api: ApiPorts;
-  /** Where the settings name a collector. */
-  readonly telemetry?: Telemetry | undefined;
 }
 
 export async function makeApp(config: StartupConfig): Promise<App> {
@@ -75,9 +71,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
     access: allowedFiles(blobFiles(forWorker.blobs), sources),
   });
   const client = { storage: connectStorage(connection), names, clock, random, calculations };
-  const telemetry = await startTelemetry(process.env, { instance: holder, region });
   return {
-    telemetry,
     api: {
       client,
       log,

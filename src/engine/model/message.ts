@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { decodeJson, idSchema, sha256Pattern, traceSchema, versioned } from "./decode.ts";
+import { decodeJson, idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { leftOutSchema } from "./leftOut.ts";
 import { limits } from "./limits.ts";
 import { earlierSchema } from "./reuse.ts";
@@ -40,8 +40,6 @@ const common = {
   /** SHA-256 of the spec and of the plan: a worker refuses any other. */
   spec: sha256.optional(),
   plan: sha256.optional(),
-  /** Of the spec: the trace of whoever submitted the run. */
-  trace: traceSchema,
 };
 
 const workMessageSchema = z.discriminatedUnion("kind", [

@@ -1,6 +1,6 @@
 import { messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
-import { logEvents, traced } from "../model/log.ts";
+import { logEvents } from "../model/log.ts";
 import {
   attemptOf,
   encodeMessage,
@@ -78,7 +78,7 @@ async function handleOne(
     const done = await attempt(ports, message, delivery, held);
     const ms = Math.round(ports.clock.monotonicMs() - startedMs);
     const { waitedMs } = delivery;
-    ports.log(traced(logEvents.workDone({ ...pieceOf(message), ms, waitedMs, ...done }), message));
+    ports.log(logEvents.workDone({ ...pieceOf(message), ms, waitedMs, ...done }));
   } catch (error) {
     await endAttempt(ports, message, { ...delivery, held, startedMs }, error);
   }
