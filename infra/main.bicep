@@ -123,11 +123,6 @@ param alerts alertSwitches = {}
 @maxLength(63)
 param endedEventsQueue string = ''
 
-@description('Address to which Event Grid posts an event for each run that ends; empty for none.')
-@secure()
-@maxLength(2048)
-param endedEventsWebhook string = ''
-
 @description('Address of docs/OPERATIONS.md for somebody on call, such as https://github.com/OWNER/NAME/blob/main/docs/OPERATIONS.md; alerts link to their section there.')
 @maxLength(500)
 param runbook string = ''
@@ -213,7 +208,7 @@ module data 'modules/dataStorage.bicep' = {
   }
 }
 
-module endedEvents 'modules/endedEvents.bicep' = if (!empty(endedEventsQueue) || !empty(endedEventsWebhook)) {
+module endedEvents 'modules/endedEvents.bicep' = if (!empty(endedEventsQueue)) {
   name: 'ended-events'
   params: {
     prefix: prefix
@@ -222,7 +217,6 @@ module endedEvents 'modules/endedEvents.bicep' = if (!empty(endedEventsQueue) ||
     accountName: data.outputs.name
     namespace: namespace
     queueName: endedEventsQueue
-    webhook: endedEventsWebhook
   }
 }
 

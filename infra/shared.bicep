@@ -210,19 +210,10 @@ type leasefoldSettings = {
   @description('Containers that calculations may read beside the one of inputs, separated by commas; give the apps Storage Blob Data Reader there.')
   LEASEFOLD_SOURCES: string?
 
-  @description('Queue that gets a word for each run that ends; the template makes it, and gives the apps the right to send into it.')
+  @description('Queue that gets a completion event for each run; the template makes it, and gives the apps the right to send into it.')
   @minLength(3)
   @maxLength(63)
   LEASEFOLD_ENDED_QUEUE: string?
-
-  @description('Addresses that get it, separated by commas; better a reference to a key vault if one holds a key.')
-  LEASEFOLD_WEBHOOKS: string?
-
-  @description('Secret that signs them: a reference to a key vault, since parameters are kept with the deployment.')
-  LEASEFOLD_WEBHOOK_SECRET: string?
-
-  @description('Whether such addresses may be without TLS (http), or in a private network (private); both with a comma between them.')
-  LEASEFOLD_WEBHOOK_ALLOW: ('http' | 'private' | 'http,private')?
 
   @description('Length of the blob lease, seconds.')
   @minValue(15)
@@ -269,16 +260,4 @@ type leasefoldSettings = {
 
   @description('Whether the dashboard and the HTTP API refuse everything but reads.')
   LEASEFOLD_READ_ONLY: ('true' | 'false')?
-
-  @description('Collector of OpenTelemetry that gets spans and metrics, OTLP over HTTP with JSON; none by default.')
-  OTEL_EXPORTER_OTLP_ENDPOINT: string?
-
-  @description('Headers for it, such as a key: a reference to a key vault, since parameters are kept with the deployment.')
-  OTEL_EXPORTER_OTLP_HEADERS: string?
-
-  @description('Which runs are traced, where a caller has not decided: traceidratio takes a share of them.')
-  OTEL_TRACES_SAMPLER: ('always_on' | 'always_off' | 'traceidratio')?
-
-  @description('That share, from 0 to 1.')
-  OTEL_TRACES_SAMPLER_ARG: string?
 }

@@ -213,14 +213,6 @@ const made = await Promise.all([
     jsx: "automatic",
     jsxImportSource: "preact",
   }),
-  // Not counted with the app: it is loaded where the settings name a collector, and nowhere else.
-  build({
-    ...program,
-    entryPoints: { telemetry: "src/app/telemetry.ts" },
-    format: "cjs",
-    // The packages of OpenTelemetry let go of what is not used in their ES modules only.
-    mainFields: ["module", "main"],
-  }),
   // Types without bodies: a user's own type check would want the types of Node for those.
   promisify(execFile)(
     process.execPath,

@@ -19,7 +19,7 @@ param accountName string
 @maxLength(40)
 param namespace string
 
-@description('Queue that gets words of ended runs; empty for none.')
+@description('Queue that gets completion events; empty for none.')
 @maxLength(63)
 param endedQueue string
 
@@ -165,7 +165,7 @@ resource endedRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!e
   name: guid(ended.id, principalId, roles['Storage Queue Data Message Sender'])
   scope: ended
   properties: {
-    description: 'Leasefold tells of ended runs.'
+    description: 'Leasefold sends completion events.'
     principalId: principalId
     principalType: 'ServicePrincipal'
     roleDefinitionId: subscriptionResourceId(

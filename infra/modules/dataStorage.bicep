@@ -22,7 +22,7 @@ param sku string
 @maxLength(40)
 param namespace string
 
-@description('Queue that gets words of ended runs; empty for none.')
+@description('Queue that gets completion events; empty for none.')
 @maxLength(63)
 param endedQueue string
 

@@ -1,5 +1,5 @@
-// Event Grid tells of each run that ends: of the blob that a leader then writes (docs/NOTICES.md). Into a queue that is made here,
-// to an https address, or both.
+// Event Grid puts an event for each run that ends into a queue that is made here: of the blob that a leader then writes
+// (docs/NOTICES.md).
 
 @description('Prefix of every name.')
 @minLength(2)
@@ -22,13 +22,10 @@ param accountName string
 @maxLength(40)
 param namespace string
 
-@description('Queue of the data account that gets the events; empty for none.')
+@description('Queue of the data account that gets the events.')
+@minLength(3)
 @maxLength(63)
 param queueName string
-
-@description('Address that gets the events, which may hold a key; empty for none. It has to answer the validation of Event Grid.')
-@secure()
-param webhook string
 
 var filter = {
   includedEventTypes: ['Microsoft.Storage.BlobCreated']
@@ -44,9 +41,9 @@ resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-0
   name: 'default'
 }
 
-resource queue 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = if (!empty(queueName)) {
+resource queue 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = {
   parent: queueService
-  name: empty(queueName) ? 'none' : queueName
+  name: queueName
 }
 
 resource topic 'Microsoft.EventGrid/systemTopics@2025-02-15' = {
@@ -60,18 +57,18 @@ resource topic 'Microsoft.EventGrid/systemTopics@2025-02-15' = {
   }
 }
 
-module role 'endedEventsRole.bicep' = if (!empty(queueName)) {
+module role 'endedEventsRole.bicep' = {
   name: 'ended-events-role'
   params: {
     principalId: topic.identity.principalId
     accountName: accountName
-    queueName: empty(queueName) ? 'none' : queueName
+    queueName: queueName
   }
   dependsOn: [queue]
 }
 
 // The account has no keys, so the topic shows its own identity to the queue.
-resource toQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2025-02-15' = if (!empty(queueName)) {
+resource toQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2025-02-15' = {
   parent: topic
   name: 'ended-to-queue'
   properties: {
@@ -83,26 +80,10 @@ resource toQueue 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2025-02-15
         endpointType: 'StorageQueue'
         properties: {
           resourceId: account.id
-          queueName: empty(queueName) ? 'none' : queueName
+          queueName: queueName
         }
       }
     }
   }
   dependsOn: [role]
-}
-
-resource toWebhook 'Microsoft.EventGrid/systemTopics/eventSubscriptions@2025-02-15' = if (!empty(webhook)) {
-  parent: topic
-  name: 'ended-to-webhook'
-  properties: {
-    eventDeliverySchema: 'CloudEventSchemaV1_0'
-    filter: filter
-    destination: {
-      endpointType: 'WebHook'
-      properties: {
-        endpointUrl: webhook
-        minimumTlsVersionAllowed: '1.2'
-      }
-    }
-  }
 }

@@ -64,8 +64,6 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
       ...["leasefold.mjs", "python/leasefold.py"],
       // The page gives it to programs.
       "ui/openapi.json",
-      // No part of a start: it is loaded where the settings name a collector.
-      "telemetry.cjs",
     ],
     own: {
       source: all(text("scripts/ownCalculations.mjs"), /folder = join\(root, "([^"]+)"\)/g)[0] ?? "",

@@ -14,10 +14,7 @@ import { readStartupConfig } from "./functions/startupConfig.ts";
  */
 const lifecycle = watchLifecycle({
   stopWork: async () => (await made)?.worker.userCode.stop(),
-  leave: async () => {
-    const app = await made;
-    await Promise.all([app?.worker.signs.stop(), app?.telemetry?.end()]);
-  },
+  leave: async () => (await made)?.worker.signs.stop(),
 });
 let made: Promise<App> | undefined;
 let start: (() => Promise<App>) | undefined;

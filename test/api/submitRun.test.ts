@@ -8,19 +8,6 @@ const body = { calculation: "sum", params: { to: 100 }, id: "r1" };
 const submit = apiRequest("runs", { body });
 
 describe("POST runs", () => {
-  it("keeps the trace of its caller in the spec, outside of the request, and none that is malformed", async () => {
-    const { client } = await clientWorld();
-    const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    const post = async (traceparent: string) =>
-      (await call(client, "POST runs", apiRequest("runs", { body, headers: { traceparent } }))).jsonBody;
-    expect(await post(trace)).toMatchObject({ created: true });
-    expect(await post(trace.replaceAll("4", "5"))).toMatchObject({ created: false });
-    expect((await readSpec(client, "r1"))?.value.trace).toBe(trace);
-    const other = await clientWorld();
-    await call(other.client, "POST runs", apiRequest("runs", { body, headers: { traceparent: "00-x" } }));
-    expect((await readSpec(other.client, "r1"))?.value.trace).toBeUndefined();
-  });
-
   it("accepts a run with 202 and says where it is", async () => {
     const { client } = await clientWorld();
     const answered = await call(client, "POST runs", submit);

@@ -31,7 +31,6 @@ const switches: readonly (readonly (readonly [name: string, parameters: Fields])
   [["lock on", { lock: true }]],
   [["LEASEFOLD_ENDED_QUEUE", { settings: { LEASEFOLD_ENDED_QUEUE: "ended" } }]],
   [["endedEventsQueue", { endedEventsQueue: "ended" }]],
-  [["endedEventsWebhook", { endedEventsWebhook: "https://example.org/hook" }]],
   [["workerImage", { workerImage: "leasefold:1" }]],
 ];
 

@@ -49,8 +49,8 @@ export interface Role {
   readonly keepDays?: number;
   /** Early takeover; default never. */
   readonly breakAfterMs?: number;
-  /** Who hears of ended runs; default nobody. */
-  readonly tellers?: WorkerPorts["tellers"];
+  /** Queue that gets completion events; default none. */
+  readonly endedQueue?: string;
   /** Identity of its calculation's code. */
   readonly code?: string;
   /** Seen from outside, everything it writes is of another wire version. */
@@ -120,7 +120,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const coordinate = new Coordinator(
     {
       ...shared,
-      tells: role.tellers !== undefined,
+      endedQueue: role.endedQueue,
       onElection(event) {
         if (event.kind === "claimed") leading = true;
         if (event.kind === "released" || event.kind === "lost" || event.kind === "deposed") leading = false;
@@ -152,7 +152,6 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
     endRetryMs: limits.endRetryMs,
     tree: parts.tree ?? limits,
     versionOf: () => own,
-    tellers: role.tellers,
     foldBytesMax: parts.foldBytesMax ?? limits.foldBytesMax,
   };
   const tick = (startedBy: "tick" | "wake") =>

@@ -8,9 +8,9 @@ const notInAzure: Readonly<Record<string, string>> = {
   LEASEFOLD_INSTANCE: "one value would name every instance alike; the platform's own id is better",
   LEASEFOLD_WATCH: "an instance on Flex sleeps between invocations and cannot watch",
 };
-/** Settings of the platform and of OpenTelemetry that templates and samples may use. */
+/** Settings of the platform that templates and samples may use. */
 const platform =
-  /^(AzureWebJobsStorage(__\w+)?|AzureFunctionsJobHost__functionTimeout|FUNCTIONS_WORKER_RUNTIME|APPLICATIONINSIGHTS_\w+|OTEL_(EXPORTER_OTLP_(ENDPOINT|HEADERS)|TRACES_SAMPLER(_ARG)?))$/;
+  /^(AzureWebJobsStorage(__\w+)?|AzureFunctionsJobHost__functionTimeout|FUNCTIONS_WORKER_RUNTIME|APPLICATIONINSIGHTS_\w+)$/;
 
 /** `drift-settings`, `drift-range`, `drift-sample` and `drift-page`: settings are the same wherever they are named. */
 export function driftSettings(project: Project): Finding[] {

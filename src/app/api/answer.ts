@@ -1,7 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import * as z from "zod";
 import { edgeOf, InputError, LeasefoldError, messageOf } from "../../engine/model/errors.ts";
-import { parseTraceparent } from "../../engine/model/trace.ts";
 import type { ApiAnswer, ApiHandler, ApiPorts, ApiRequest } from "./apiRequest.ts";
 
 /**
@@ -101,8 +100,7 @@ export async function answer(
     if (!isReading(request.method) && readOnly()) throw isReadOnly(request.method);
     const all = await ports();
     const actor = all.actorOf?.(request.headers) ?? all.client.actor;
-    const trace = parseTraceparent(request.headers.get("traceparent")) ?? all.client.trace;
-    return harmless(await handler(request, { ...all.client, actor, trace }, all));
+    return harmless(await handler(request, { ...all.client, actor }, all));
   } catch (error) {
     const { level } = edgeOf(error);
     if (level === "warn") log.warn(`http: ${messageOf(error)}`);

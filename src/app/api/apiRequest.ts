@@ -40,7 +40,7 @@ export interface ApiPorts {
   /** Who asks; by default the user of the client. */
   actorOf?(headers: ApiRequest["headers"]): string;
   calculations(): Promise<readonly DescribedCalculation[]>;
-  submit(request: RunRequest, by?: Pick<Client, "actor" | "trace">): Promise<Submitted>;
+  submit(request: RunRequest, by?: Pick<Client, "actor">): Promise<Submitted>;
   /** Runs the code of the calculation in a thread of its own, within a limit of time. */
   plan(request: PlanRequest): Promise<RunEstimate>;
 }

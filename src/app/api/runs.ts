@@ -8,7 +8,7 @@ import { listPhases, runs, runsPageSchema } from "../../engine/client/runs.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError } from "../../engine/model/errors.ts";
 import { limits } from "../../engine/model/limits.ts";
-import { logEvents, traced } from "../../engine/model/log.ts";
+import { logEvents } from "../../engine/model/log.ts";
 import { type ApiRequest, fresh, routeParam } from "./apiRequest.ts";
 import { defineRoute, queryWhole } from "./route.ts";
 
@@ -35,13 +35,13 @@ export const submitRun = defineRoute({
     400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse", "bad-tags"],
     409: ["id-taken", "being-deleted"],
   },
-  async handler(request, { actor, trace, clock }, { submit, log }) {
+  async handler(request, { actor, clock }, { submit, log }) {
     const { body } = request;
     const startedMs = clock.monotonicMs();
-    const submitted = await submit({ ...body, id: idOf(request, body.id) }, { actor, trace });
+    const submitted = await submit({ ...body, id: idOf(request, body.id) }, { actor });
     const { run, uid, created } = submitted;
     const ms = Math.round(clock.monotonicMs() - startedMs);
-    if (created) log(traced(logEvents.runSubmitted({ run, uid, by: actor, ms }), { uid, gen: 1, trace }));
+    if (created) log(logEvents.runSubmitted({ run, uid, by: actor, ms }));
     const { pathname } = new URL(request.url);
     const location = `${pathname.replace(/\/$/, "")}/${run}`;
     const ended = submitted.phase === "failed" || submitted.phase === "cancelled";

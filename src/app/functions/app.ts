@@ -16,14 +16,11 @@ import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import type { WorkerPorts } from "../../engine/worker/ports.ts";
 import { processState } from "../../engine/worker/processState.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
-import type { Telemetry } from "../telemetry.ts";
 import { threadPool } from "../threadPool.ts";
 import { callerOf } from "./callerOf.ts";
 import { log, logElection } from "./logTo.ts";
 import { settingsLog, sharedSettings } from "./sharedSettings.ts";
-import { startTelemetry } from "./startTelemetry.ts";
 import type { StartupConfig } from "./startupConfig.ts";
-import { tellersOf } from "./webhooks.ts";
 
 /**
  * The parts of one process of the app. Leader, worker and client have a storage each, so that their calls are counted
@@ -33,8 +30,6 @@ export interface App {
   readonly coordinator: Coordinator;
   readonly worker: WorkerPorts;
   readonly api: ApiPorts;
-  /** Where the settings name a collector. */
-  readonly telemetry?: Telemetry | undefined;
 }
 
 export async function makeApp(config: StartupConfig): Promise<App> {
@@ -56,7 +51,9 @@ export async function makeApp(config: StartupConfig): Promise<App> {
     version,
     ...sharedSettings(settings, host, own),
   };
-  const places = { containers: containersOf(names), queues: queuesOf(names) };
+  const { LEASEFOLD_ENDED_QUEUE: endedQueue } = settings;
+  const queues = [...queuesOf(names), ...(endedQueue === undefined ? [] : [endedQueue])];
+  const places = { containers: containersOf(names), queues };
   const forLeader = createOnDemand(connectStorage(connection), places);
   const forWorker = createOnDemand(connectStorage(connection), places);
   const sources = [names.inputs, ...(settings.LEASEFOLD_SOURCES ?? [])];
@@ -73,11 +70,8 @@ export async function makeApp(config: StartupConfig): Promise<App> {
     threads: threadCount,
     access: allowedFiles(blobFiles(forWorker.blobs), sources),
   });
-  const tellers = tellersOf(settings, forWorker.queues);
   const client = { storage: connectStorage(connection), names, clock, random, calculations };
-  const telemetry = await startTelemetry(process.env, { instance: holder, region });
   return {
-    telemetry,
     api: {
       client,
       log,
@@ -101,7 +95,7 @@ export async function makeApp(config: StartupConfig): Promise<App> {
         clock,
         random,
         log,
-        tells: tellers !== undefined,
+        endedQueue,
         onElection: logElection,
         onPoll: settingsLog(log, about),
       },
@@ -125,7 +119,6 @@ export async function makeApp(config: StartupConfig): Promise<App> {
       userCode,
       packLimitMs,
       tree: limits,
-      tellers,
       only: only && new Set(only),
       versionOf: calculations.versionOf,
       checkParams: (name, params) => void calculations.parseParams(calculations.get(name), params),

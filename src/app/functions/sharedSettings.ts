@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { LeaderRecord } from "../../election/record/record.ts";
 import type { HostSettings } from "../../engine/model/hostSettings.ts";
 import { type Log, logEvents } from "../../engine/model/log.ts";
@@ -24,19 +23,15 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
   LEASEFOLD_CALCULATIONS: { means: "a run waits for an app that has its code", unsafe: true },
   LEASEFOLD_SOURCES: { means: "packs fail where their source is not allowed", unsafe: true },
   LEASEFOLD_ENDED_QUEUE: {
-    means: "whether a run's end is told depends on who leads and who takes the word",
+    means: "whether a run has a completion event in the queue depends on who leads",
     unsafe: true,
   },
-  LEASEFOLD_WEBHOOKS: { means: "the same", unsafe: true },
   LEASEFOLD_PACK_LIMIT_S: { means: "whether a long pack fails depends on the app that takes it" },
   LEASEFOLD_LEASE_S: byLeader,
   LEASEFOLD_BUDGET_S: byLeader,
   LEASEFOLD_EARLY_TAKEOVER: byLeader,
   LEASEFOLD_LOOP_MS: byLeader,
   LEASEFOLD_LOOP_FAST_MS: byLeader,
-  // Nobody is shown a secret.
-  LEASEFOLD_WEBHOOK_SECRET: undefined,
-  LEASEFOLD_WEBHOOK_ALLOW: undefined,
   // Apps with different namespaces share nothing.
   LEASEFOLD_NAMESPACE: undefined,
   // These belong to one instance or one region.
@@ -76,11 +71,8 @@ export function sharedSettings(
   const own = Object.keys(ofSettings)
     .filter((name) => rules.get(name) !== undefined)
     .map((name): [string, string] => [name, String(settings[name as keyof Settings] ?? "")]);
-  const { LEASEFOLD_WEBHOOKS: webhooks } = settings;
   return {
     ...Object.fromEntries(own),
-    // An address may hold a key.
-    LEASEFOLD_WEBHOOKS: webhooks === undefined ? "" : hash("sha256", webhooks.join()).slice(0, 8),
     LEASEFOLD_CALCULATIONS: cut([...calculations].sort().join(", ")),
     [`${hostPrefix}messageEncoding`]: queues.messageEncoding,
     [`${hostPrefix}maxDequeueCount`]: String(queues.maxDequeueCount),

@@ -18,8 +18,6 @@ export interface Client {
   readonly calculations: Calculations;
   /** Who asks, as `actorOf`; specs and markers tell it. */
   readonly actor?: string | undefined;
-  /** The trace of who asks, as `parseTraceparent` gives it; specs keep it. */
-  readonly trace?: string | undefined;
 }
 
 export const clientLimits = {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { unlessUnreadable } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
-import { decodeMessage, decodeTell, isWake } from "../model/message.ts";
+import { decodeMessage, isWake } from "../model/message.ts";
 import { type Names, poisonOf, queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
@@ -120,7 +120,7 @@ async function viewMessage({
 }: QueueMessage): Promise<z.infer<typeof messageSchema>> {
   const view = { id, insertedAt: new Date(insertedMs).toISOString(), dequeueCount };
   const wakes = isWake(text);
-  const decoded = wakes ? undefined : await unlessUnreadable(() => decodeTell(text) ?? decodeMessage(text));
+  const decoded = wakes ? undefined : await unlessUnreadable(() => decodeMessage(text));
   const kind = wakes ? "wake" : decoded?.kind;
   const cut = text.length > clientLimits.messageCharactersMax;
   const shown = cut ? text.slice(0, clientLimits.messageCharactersMax).toWellFormed() : text;

@@ -188,8 +188,8 @@ async function trySubmit(
 async function createSpec(client: Client, request: Request, { run, uid }: RunKey) {
   const { calculation, id: _id, cap: _cap, ...work } = request;
   // JSON leaves out what is undefined.
-  const { actor: by, trace } = client;
-  const spec: Spec = { v: versions.spec, run, uid, calculation: calculation.name, ...work, by, trace };
+  const { actor: by } = client;
+  const spec: Spec = { v: versions.spec, run, uid, calculation: calculation.name, ...work, by };
   const body = JSON.stringify(spec);
   const options = { contentType: "application/json" };
   const created = await ensuringContainers(client, () =>

@@ -1,5 +1,5 @@
 import { limits } from "../model/limits.ts";
-import { logEvents, traced } from "../model/log.ts";
+import { logEvents } from "../model/log.ts";
 import type { Marker } from "../model/marker.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { isFinal, type State } from "../model/state.ts";
@@ -49,8 +49,7 @@ export async function openRun(term: Term, marker: Marker, listed: ListedMarker):
   checkNamed("spec", id, submitted.sha256, state.spec);
   const { uid, phase, packsDone, paused } = state;
   const takenOver = { run: id, uid, term: term.leader.term, phase, packsDone, paused };
-  const of = { uid, gen: state.generation, trace: submitted.spec.trace };
-  term.log(traced(logEvents.runTakenOver(takenOver), of));
+  term.log(logEvents.runTakenOver(takenOver));
   const run = newRun(term, chain, { ...submitted, marker, listed });
   term.runs.set(id, run);
   const isBegun = chain.created && Object.keys(state.tasks).length > 0;

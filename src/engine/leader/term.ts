@@ -14,8 +14,8 @@ export interface CoordinatorPorts {
   readonly names: Names;
   readonly clock: Clock;
   readonly log: Log;
-  /** A worker is asked to tell of each end, since a setting names somebody who is to hear of it. */
-  readonly tells?: boolean;
+  /** Queue that gets a completion event for each run that ends. */
+  readonly endedQueue?: string | undefined;
   /** Is told with each list of the markers. */
   tellActive?(term: number, runs: number): void;
   /** Markers for which nobody leads here, and that the log of this process has told of. */

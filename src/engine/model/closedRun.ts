@@ -5,8 +5,8 @@ import { versions } from "./versions.ts";
 
 /**
  * `_closed/{time}.{id}`: what a list shows of a run that has ended, all in the metadata of the blob, so that one list
- * call reads up to 5,000 of them; its content is the word of `endedRun.ts`. The leader writes it before it removes the marker. It is a summary: the state and
- * the manifest decide, and a leader that was deposed for minutes may leave one of a run that has been deleted since.
+ * call reads up to 5,000 of them; its content is the completion event (`endedRun.ts`). The leader writes it before it removes the marker. It is a summary: the
+ * state and the manifest decide, and a leader that was deposed for minutes may leave one of a run that has been deleted since.
  */
 const count = z.int().nonnegative();
 /** `failed` includes those given up, and packs with gaps. */

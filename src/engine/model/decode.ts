@@ -15,13 +15,6 @@ export const idSchema = z
 /** SHA-256 in hex. */
 export const sha256Pattern = /^[0-9a-f]{64}$/;
 
-/** A `traceparent` as `parseTraceparent` gives it. Another counts as absent, since a trace changes no result. */
-export const traceSchema = z
-  .string()
-  .regex(/^00-[\da-f]{32}-[\da-f]{16}-0[01]$/)
-  .optional()
-  .catch(undefined);
-
 const kinds = new WeakMap<ZodType, Versioned>();
 
 /** Makes a schema that of a document with a version of its own: what is decoded by it comes in the form that it knows. */

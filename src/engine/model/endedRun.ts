@@ -7,8 +7,8 @@ import { actorSchema, tagsSchema } from "./labels.ts";
 import type { Manifest } from "./run.ts";
 
 /**
- * The word that a run has ended, once for each generation: the content of `_closed/{time}.{id}`, of a message in the queue of
- * `LEASEFOLD_ENDED_QUEUE` and of a webhook. docs/NOTICES.md describes it. Fields may be added, and none is taken away.
+ * The completion event of a run, once for each generation: the content of `_closed/{time}.{id}`, and of a message in the queue
+ * of `LEASEFOLD_ENDED_QUEUE`. docs/NOTICES.md describes it. Fields may be added, and none is taken away.
  */
 const count = z.int().nonnegative();
 export const endedRunSchema = z.object({
@@ -16,7 +16,7 @@ export const endedRunSchema = z.object({
   /** When it ended. */
   timestamp: z.iso.datetime(),
   data: z.object({
-    /** The same for each delivery of this word: `{uid}-{generation}`. */
+    /** The same for each delivery of this event: `{uid}-{generation}`. */
     id: z.string(),
     run: idSchema,
     uid: idSchema,

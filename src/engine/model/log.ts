@@ -1,13 +1,9 @@
-import type { Traced } from "./trace.ts";
-
 /** The catalog of log events: one function per event, with its fields. The Functions app writes each as a line of JSON. */
 export interface LogEvent {
   readonly level: "debug" | "info" | "warn" | "error";
   /** Stable name in kebab-case, for queries and alerts. */
   readonly event: string;
   readonly fields: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Of what run's trace it tells; the app writes the id of the trace. `sinceMs`: when that began, by storage's clock. */
-  readonly of?: Traced & { readonly sinceMs?: number | undefined };
 }
 
 export type Log = (event: LogEvent) => void;
@@ -37,15 +33,6 @@ type Attempted = Piece & {
 const event =
   <Fields extends LogEvent["fields"]>(level: LogEvent["level"], name: string) =>
   (fields: Fields): LogEvent => ({ level, event: name, fields });
-
-/** The event, with the trace that it belongs to. */
-export const traced = (
-  one: LogEvent,
-  { uid, gen, trace, sinceMs }: NonNullable<LogEvent["of"]>,
-): LogEvent => ({
-  ...one,
-  of: { uid, gen, trace, sinceMs },
-});
 
 export const logEvents = {
   /** Events of the election: acquired, claimed, lost, released and so on. */
@@ -87,14 +74,8 @@ export const logEvents = {
   runEnded: event<
     Run & About & { phase: string; ms: number; packs: number; sentAgain: number; error?: string | undefined }
   >("info", "run-ended"),
-  /** The word that a run has ended: `to` names the queue or the host. */
-  wordTold: event<Run & { to: string; attempt: number }>("debug", "word-told"),
-  wordRefused: event<Run & { to: string; attempt: number; why: string; laterS: number }>(
-    "warn",
-    "word-refused",
-  ),
-  /** Nobody delivers it any more. */
-  wordUndelivered: event<Run & { to: string; attempt: number; why: string }>("error", "word-undelivered"),
+  /** The queue of completion events did not take that of this run; its blob under `_closed/` has it. */
+  completionEventLost: event<Run & { queue: string; why: string }>("error", "completion-event-lost"),
   /** `by` who asked for it; `expiry` where nobody did. */
   runDeleted: event<Run & { term: number; by?: string | undefined }>("info", "run-deleted"),
   /** `lateS`: from when it was due. */
@@ -127,7 +108,6 @@ export const logEvents = {
   /** A message that a worker took for the first time after more than five minutes (urgent) or an hour. */
   messageWaited: event<{ queue: string; waitedS: number }>("warn", "message-waited"),
   /** A collector of spans and metrics did not take some; told once in ten minutes. */
-  telemetryFailed: event<{ message: string }>("warn", "telemetry-failed"),
   poisonRecorded: event<{ queue: string; run?: string; kind?: string; outcome: string }>(
     "warn",
     "poison-recorded",

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { decodeJson, idSchema, sha256Pattern, traceSchema, versioned } from "./decode.ts";
-import { endedRunSchema } from "./endedRun.ts";
+import { decodeJson, idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { leftOutSchema } from "./leftOut.ts";
 import { limits } from "./limits.ts";
 import { earlierSchema } from "./reuse.ts";
@@ -41,8 +40,6 @@ const common = {
   /** SHA-256 of the spec and of the plan: a worker refuses any other. */
   spec: sha256.optional(),
   plan: sha256.optional(),
-  /** Of the spec: the trace of whoever submitted the run. */
-  trace: traceSchema,
 };
 
 const workMessageSchema = z.discriminatedUnion("kind", [
@@ -131,34 +128,6 @@ versioned("message", workMessageSchema);
 export type WorkMessage = z.infer<typeof workMessageSchema>;
 export type MessageOf<Kind extends WorkMessage["kind"]> = Extract<WorkMessage, { kind: Kind }>;
 
-/**
- * The word that a run has ended, for a queue and webhooks. Its version is ahead of the other messages', so that an instance that
- * does not know it puts it back instead of dropping it.
- */
-const tellMessageSchema = z.object({
-  v: z.literal(versions.tell),
-  kind: z.literal("tell"),
-  run: idSchema,
-  uid: idSchema,
-  gen: z.int().positive(),
-  word: endedRunSchema,
-  /** Deliveries before this one. */
-  tries: count.optional(),
-  /** Keys of those that have not taken it; absent: all. */
-  to: z.array(z.string().max(100)).max(100).optional(),
-});
-versioned("tell", tellMessageSchema);
-export type TellMessage = z.infer<typeof tellMessageSchema>;
-
-/** The word in a text; undefined for any other message. Throws as `decodeMessage`. */
-export function decodeTell(text: string): TellMessage | undefined {
-  if (!text.includes('"tell"')) return undefined;
-  const kind = kindSchema.safeParse(parseOr(text));
-  return kind.success ? decodeJson(tellMessageSchema, text, "the message") : undefined;
-}
-
-const kindSchema = z.object({ kind: z.literal("tell") });
-
 function parseOr(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -167,7 +136,7 @@ function parseOr(text: string): unknown {
   }
 }
 
-export const encodeMessage = (message: WorkMessage | TellMessage): string => JSON.stringify(message);
+export const encodeMessage = (message: WorkMessage): string => JSON.stringify(message);
 /** Throws `OtherVersionError` or `CorruptDataError`. */
 export const decodeMessage = (text: string): WorkMessage =>
   decodeJson(workMessageSchema, text, "the message");

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { idSchema, sha256Pattern, traceSchema, versioned } from "./decode.ts";
+import { idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { costSchema } from "./instanceUse.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
 import { contentTypeSchema, notesSchema, resultBlobSchema } from "./resultType.ts";
@@ -62,8 +62,6 @@ export const specSchema = z.object({
   tags: tagsSchema.optional(),
   /** Who submitted it. */
   by: actorSchema.optional(),
-  /** The trace of whoever submitted it, see `trace.ts`. No part of the request. */
-  trace: traceSchema,
   /** The schedule that asked for it. No part of the request. */
   schedule: name.optional(),
   /** SHA-256 of the canonical request: the same id with another hash is another request. */

@@ -38,12 +38,6 @@ export const settingsSchema = z.object({
     .string()
     .regex(/^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/, "use the name of a queue")
     .optional(),
-  LEASEFOLD_WEBHOOKS: names(/^https?:\/\/\S{1,2000}$/, "use addresses with commas between them").optional(),
-  LEASEFOLD_WEBHOOK_SECRET: names(
-    /^whsec_(?:[A-Za-z0-9+/]{4}){8,21}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
-    "use whsec_ and 24 to 64 bytes in base64; of two with a comma between them each signs",
-  ).optional(),
-  LEASEFOLD_WEBHOOK_ALLOW: names(/^(http|private)$/, "use http, private or both").optional(),
   LEASEFOLD_LEASE_S: whole(15, 60).default(15),
   LEASEFOLD_BUDGET_S: whole(30, 3_000_000).default(300),
   LEASEFOLD_LOOP_MS: whole(50, 60_000).default(2_000),
@@ -67,10 +61,6 @@ export const settingsSchema = z.object({
 });
 export type Settings = z.infer<typeof settingsSchema>;
 
-/** Whether a value may be a secret or hold one. */
-const isSecret = (name: string): boolean =>
-  name === "LEASEFOLD_WEBHOOKS" || name === "LEASEFOLD_WEBHOOK_SECRET";
-
 /** Decodes the settings of an environment; throws `ConfigError` naming the setting, its value and the rule. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const given = Object.fromEntries(
@@ -80,5 +70,5 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
   if (decoded.success) return decoded.data;
   const issue = decoded.error.issues[0];
   const name = String(issue?.path[0]);
-  throw new ConfigError("bad-setting", `${name}${isSecret(name) ? "" : `=${env[name]}`}: ${issue?.message}`);
+  throw new ConfigError("bad-setting", `${name}=${env[name]}: ${issue?.message}`);
 }

@@ -9,7 +9,7 @@ import { CorruptDataError, OtherVersionError } from "./errors.ts";
  */
 export const versions = {
   ...{ marker: 1, schedule: 1, spec: 1, plan: 1, segment: 1, state: 1, message: 1, failure: 1, printed: 1 },
-  ...{ manifest: 1, answer: 1, summary: 1, sign: 1, leader: 2, tell: 2 },
+  ...{ manifest: 1, answer: 1, summary: 1, sign: 1, leader: 2 },
 } as const;
 export type Versioned = keyof typeof versions;
 

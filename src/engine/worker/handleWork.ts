@@ -1,6 +1,6 @@
 import { messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
-import { logEvents, traced } from "../model/log.ts";
+import { logEvents } from "../model/log.ts";
 import {
   attemptOf,
   encodeMessage,
@@ -30,7 +30,6 @@ import { stillWanted } from "./markerWatch.ts";
 import { planRun } from "./plan.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
 import type { ChunkNow, HeldWork } from "./signs.ts";
-import { tellEnd, wordSetAside } from "./tellEnd.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
@@ -44,7 +43,6 @@ import { tellEnd, wordSetAside } from "./tellEnd.ts";
 export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promise<void> {
   const message = await decodeDelivery(ports, delivery);
   if (message === undefined) return;
-  if (message.kind === "tell") return tellEnd(ports, delivery, message);
   await ports.instance.during(message.uid, () => handleMessage(ports, delivery, message));
 }
 
@@ -80,7 +78,7 @@ async function handleOne(
     const done = await attempt(ports, message, delivery, held);
     const ms = Math.round(ports.clock.monotonicMs() - startedMs);
     const { waitedMs } = delivery;
-    ports.log(traced(logEvents.workDone({ ...pieceOf(message), ms, waitedMs, ...done }), message));
+    ports.log(logEvents.workDone({ ...pieceOf(message), ms, waitedMs, ...done }));
   } catch (error) {
     await endAttempt(ports, message, { ...delivery, held, startedMs }, error);
   }
@@ -183,7 +181,6 @@ export async function handlePoison(ports: WorkerPorts, delivery: Delivery): Prom
   try {
     const message = await decodeDelivery(ports, delivery);
     if (message === undefined) return;
-    if (message.kind === "tell") return wordSetAside(ports, message);
     const failure = {
       ...({ cause: "poison", code: "poison" } as const),
       message: "the host set the message aside after its last delivery without a word from the worker",

@@ -1,5 +1,4 @@
 import type { CallCounts } from "../model/calls.ts";
-import type { EndedRun } from "../model/endedRun.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import type { Log } from "../model/log.ts";
 import type { WorkMessage } from "../model/message.ts";
@@ -31,20 +30,10 @@ export interface WorkerPorts extends ProcessState {
   readonly versionOf: (calculation: string) => string;
   /** Throws `InputError` for parameters that the calculation's schema in this process refuses. */
   readonly checkParams?: (calculation: string, params: unknown) => void;
-  /** Where words of ended runs go, by a key that all instances with these settings share; absent where none is set. */
-  readonly tellers?: ReadonlyMap<string, Teller> | undefined;
   /** `limits.foldBytesMax`, except in tests of folds in many batches. */
   readonly foldBytesMax: number;
   /** `limits`, except in tests of deep trees. */
   readonly tree: TreeLimits;
-}
-
-/** A queue or an endpoint that hears of ended runs. */
-export interface Teller {
-  /** For people; without what may be secret. */
-  readonly name: string;
-  /** False where it wants no more words. Throws where it did not take this one. */
-  tell(word: EndedRun): Promise<boolean>;
 }
 
 /** What a process keeps between messages; `processState` makes it. */

@@ -8,7 +8,6 @@ import { emptyIfMissing } from "../../engine/client/containersAndQueues.ts";
 import { ConfigError, InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
 import { leaderBlob, namesOf, namespaceCharactersMax, namespacePattern } from "../../engine/model/names.ts";
 import { readSettings } from "../../engine/model/settings.ts";
-import { parseTraceparent } from "../../engine/model/trace.ts";
 import { isAbortError, systemClock, systemRandom } from "../../engine/storage/system.ts";
 import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import { findLocalFile } from "../local/localFile.ts";
@@ -56,9 +55,8 @@ export async function connectClient(
   const names = namesOf(namespace);
   await checkReachable(shown, (signal) => storage.blobs.head(names.coordination, leaderBlob, { signal }));
   const known = await calculations();
-  const trace = parseTraceparent(at.env["TRACEPARENT"]);
   const system = { clock: systemClock, random: systemRandom };
-  return { storage, names, ...system, calculations: known, actor: actor(), trace };
+  return { storage, names, ...system, calculations: known, actor: actor() };
 }
 
 export const namespaceOf = ({ namespace }: ConnectOptions, env: Env): string =>

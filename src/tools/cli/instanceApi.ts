@@ -6,7 +6,6 @@ import { clientLimits } from "../../engine/client/client.ts";
 import type { PlanWorkers } from "../../engine/client/estimate/planWorkers.ts";
 import { InputError, messageOf, StorageError } from "../../engine/model/errors.ts";
 import { userHeader } from "../../engine/model/labels.ts";
-import { parseTraceparent } from "../../engine/model/trace.ts";
 import { localFleet } from "../local/instanceEnv.ts";
 import { instanceDown } from "../local/instancePort.ts";
 import { findLocalFile, type LocalFile } from "../local/localFile.ts";
@@ -37,13 +36,11 @@ export async function findInstanceApi(
   const found = await findLocalFile(env, folder);
   if (found.kind !== "found" || found.local.namespace !== namespaceOf(options, env)) return undefined;
   const { local } = found;
-  const trace = parseTraceparent(env["TRACEPARENT"]);
   const ask = asker({
     ...{ url: anyInstance, fetch: firstOf(local) },
     proof: () => ({
       "x-functions-key": local.functionKey,
       [userHeader]: encodeURIComponent(userName()),
-      ...(trace !== undefined && { traceparent: trace }),
     }),
   });
   return {

@@ -1,7 +1,6 @@
 import { encodeCalls } from "../../model/calls.ts";
-import type { EndedRun } from "../../model/endedRun.ts";
 import { encodeUse } from "../../model/instanceUse.ts";
-import type { TellMessage, WorkMessage } from "../../model/message.ts";
+import type { WorkMessage } from "../../model/message.ts";
 import { chunksOfPack, indexesOf, packsOf, type Range, shardOf } from "../../model/packs.ts";
 import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
@@ -116,9 +115,3 @@ export const cleanupMessage = (state: State, shard?: number): WorkMessage => ({
   shard,
   asked: state.stopped !== undefined || state.layout?.stops === true || undefined,
 });
-
-/** Asks a worker to tell whom the settings name. */
-export const tellMessage = (word: EndedRun): TellMessage => {
-  const { run, uid, generation: gen } = word.data;
-  return { v: versions.tell, kind: "tell", run, uid, gen, word };
-};

@@ -1,7 +1,7 @@
 import { decodeCalls } from "../../model/calls.ts";
 import { tagsText } from "../../model/figures.ts";
 import { costOf, decodeUse, spentWith } from "../../model/instanceUse.ts";
-import { logEvents, traced } from "../../model/log.ts";
+import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { indexesOf, shardsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
@@ -60,9 +60,7 @@ export function logEnd({ log }: Term, state: State, ms: number, submitted: Submi
   const { run, uid, phase, packsDone: packs, sentAgain, calls, use, error } = state;
   const tags = spec?.tags && tagsText(spec.tags);
   const of = { calculation: spec?.calculation, tags, by: spec?.by, dollars: costOf(calls, use).dollars };
-  const ended = logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, ...of, error: error?.message });
-  const sinceMs = state.retriedMs ?? submitted?.submittedMs ?? state.createdMs;
-  log(traced(ended, { uid, gen: state.generation, trace: spec?.trace, sinceMs }));
+  log(logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, ...of, error: error?.message }));
 }
 
 /** Does what follows a final state. Any later leader that still finds the marker does it again. */
@@ -92,5 +90,5 @@ async function sendCleanup(term: Term, state: State, spec: Spec | undefined): Pr
   const shards = indexesOf({ from: 0, to: shardsOf({ ...layout, chunks }) });
   const nodes = topLevel({ ...layout, chunks }) > 0 || origin !== undefined || gaps ? [undefined] : [];
   const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
-  await sendAll(term, [...shards, ...nodes].map(message), { trace: spec?.trace });
+  await sendAll(term, [...shards, ...nodes].map(message));
 }

@@ -1,18 +1,20 @@
+import { cappedCall } from "../../../election/cappedCall.ts";
 import { encodeCalls } from "../../model/calls.ts";
 import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "../../model/closedRun.ts";
 import { unlessCorrupt } from "../../model/decode.ts";
 import { endedRunOf } from "../../model/endedRun.ts";
+import { messageOf } from "../../model/errors.ts";
 import { encodeUse } from "../../model/instanceUse.ts";
+import { logEvents } from "../../model/log.ts";
 import { givenUpOf } from "../../model/outcomes.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
 import { specBlob } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
+import { persist } from "../../storage/callSteps.ts";
 import type { Found } from "../../storage/ports.ts";
-import { tellMessage } from "../decide/messages.ts";
 import { manifestOrNone } from "../poll/poll.ts";
 import type { Submitted, Term } from "../term.ts";
-import { sendAll } from "./send.ts";
 
 export interface Ended {
   readonly state: State;
@@ -22,7 +24,7 @@ export interface Ended {
 }
 
 /**
- * Writes what lists show of the run, and as its content the word that it has ended. Create-only, and replaced only by a later
+ * Writes what lists show of the run, and as its content the completion event. Create-only, and replaced only by a later
  * generation or by another run of the same id: a leader that was deposed meanwhile cannot undo what a later one wrote. Each
  * is one Put Blob, of which Event Grid tells.
  */
@@ -38,8 +40,8 @@ export async function enlist(term: Term, { state, submitted, manifest: found }: 
   // Event Grid shows and filters by the content type, but not by metadata.
   const contentType = `application/json; outcome=${closed.phase}`;
   const write = { metadata: encodeClosedRun(closed), contentType, signal };
-  // First, so that whose blob is there was told: whoever finds none tells again.
-  if (term.tells === true) await sendAll(term, [{ message: tellMessage(ended), urgent: true }]);
+  // First: a leader that finds no blob sends the event again.
+  await sendToQueue(term, state, body);
   leader.assertLeading();
   const reply = await storage.blobs.create(names.runs, name, body, write);
   if (reply.kind === "created") return;
@@ -50,6 +52,25 @@ export async function enlist(term: Term, { state, submitted, manifest: found }: 
   await storage.blobs.replace(names.runs, name, body, { ...write, ifMatch: there.properties.etag });
 }
 
+/** Time that the queue of completion events has: other runs wait meanwhile. */
+const queueMs = 5_000;
+
+/** Waits for the queue for a while only: an event that it does not take is logged, and the run is closed all the same. */
+async function sendToQueue(term: Term, { run, uid }: State, event: string): Promise<void> {
+  const { clock, endedQueue: queue, leader, log, storage } = term;
+  if (queue === undefined) return;
+  const wait = { clock, endRetryMs: queueMs };
+  const reply = await cappedCall(
+    clock,
+    queueMs,
+    (signal) => persist(wait, () => storage.queues.send(queue, event, { signal })),
+    leader.lost,
+  );
+  leader.assertLeading();
+  if (reply.kind === "failed")
+    log(logEvents.completionEventLost({ run, uid, queue, why: messageOf(reply.error) }));
+}
+
 /** Whether the blob is of this end, or of a later one of the run. One that does not decode gives way. */
 async function isListed({ properties: { metadata } }: Found, { run, uid, generation }: State) {
   const known = await unlessCorrupt(() => decodeClosedRun(metadata, `the summary of ${run}`));
@@ -57,8 +78,8 @@ async function isListed({ properties: { metadata } }: Found, { run, uid, generat
 }
 
 /**
- * Before a retry begins over a final state: whoever wrote that may have died before it told anybody. Without it that
- * generation would have no word.
+ * Before a retry begins over a final state: whoever wrote that may have died before it published the completion
+ * event. Without this, that generation would have none.
  */
 export async function enlistBefore(term: Term, state: State, submitted: Submitted): Promise<void> {
   const { storage, names, leader } = term;

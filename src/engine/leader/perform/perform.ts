@@ -1,7 +1,7 @@
 import { InvariantError } from "../../model/errors.ts";
 import { encodeFailure } from "../../model/failureRecord.ts";
 import { limits } from "../../model/limits.ts";
-import { logEvents, traced } from "../../model/log.ts";
+import { logEvents } from "../../model/log.ts";
 import { chunksOfPack } from "../../model/packs.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { phaseMoves, type State } from "../../model/state.ts";
@@ -42,8 +42,7 @@ export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "wri
   if ((await writeState(run, next)) === "adopted") return "adopted";
   if (before.phase !== next.phase) {
     const moved = { from: before.phase, to: next.phase, term: term.leader.term };
-    const of = { uid: next.uid, gen: next.generation, trace: run.spec.trace };
-    term.log(traced(logEvents.runPhase({ run: next.run, uid: next.uid, ...moved }), of));
+    term.log(logEvents.runPhase({ run: next.run, uid: next.uid, ...moved }));
   }
   await sendTasks(run, next);
   return "written";
@@ -100,10 +99,7 @@ function noteHandedOut(sent: Sent, { state: { turn }, packs }: Draft): void {
 }
 
 /** Sends what was not sent yet, and notes each one: if another one fails, these are not sent twice. */
-async function sendPacks(
-  { term, spec, sent: { unwritten } }: TermRun,
-  { state, packs }: Draft,
-): Promise<void> {
+async function sendPacks({ term, sent: { unwritten } }: TermRun, { state, packs }: Draft): Promise<void> {
   const sends = packMessages(
     state,
     packs.filter((one) => !unwritten.has(sendKey(state, one))),
@@ -118,7 +114,6 @@ async function sendPacks(
   await sendAll(term, sends, {
     atOnce,
     hedged,
-    trace: spec.trace,
     onSent: ({ packs: row }) => row.forEach((one) => void unwritten.add(sendKey(state, one))),
   });
 }
@@ -129,14 +124,13 @@ const packMsOf = ({ durationsMs, layout }: State): number =>
 /**
  * Sends the tasks that this term has recorded and not sent; the state that records them must have been confirmed.
  */
-export async function sendTasks({ term, spec, sent }: TermRun, state: State): Promise<void> {
+export async function sendTasks({ term, sent }: TermRun, state: State): Promise<void> {
   const sends = unsentTasks(state, sent).map((name) => {
     const key = taskKey(state, name);
     return { key, message: taskMessage(state, name), urgent: true };
   });
   await sendAll(term, sends, {
     hedged: false,
-    trace: spec.trace,
     onSent({ key }) {
       sent.tasksSent.add(key);
       sent.tasksUnwritten += 1;

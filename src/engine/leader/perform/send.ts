@@ -1,10 +1,10 @@
 import { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { encodeMessage, type TellMessage, type WorkMessage } from "../../model/message.ts";
+import { encodeMessage, type WorkMessage } from "../../model/message.ts";
 import type { Term } from "../term.ts";
 
 interface Send {
-  readonly message: WorkMessage | TellMessage;
+  readonly message: WorkMessage;
   readonly urgent: boolean;
 }
 
@@ -13,8 +13,6 @@ interface SendOptions<One> {
   readonly atOnce?: number;
   /** Whether the slowest are made twice. */
   readonly hedged?: boolean;
-  /** Of the run's spec. */
-  readonly trace?: string | undefined;
   /** Called for each message that was sent, also where another one fails and `sendAll` throws. */
   readonly onSent?: (one: One) => void;
 }
@@ -23,7 +21,7 @@ interface SendOptions<One> {
 export async function sendAll<One extends Send>(
   term: Term,
   sends: readonly One[],
-  { atOnce = limits.sendsAtOnce, hedged = true, trace, onSent = () => {} }: SendOptions<One> = {},
+  { atOnce = limits.sendsAtOnce, hedged = true, onSent = () => {} }: SendOptions<One> = {},
 ): Promise<void> {
   const waiting = sends.values();
   // Slow sends that may still be made twice.
@@ -33,7 +31,7 @@ export async function sendAll<One extends Send>(
     // All senders share one iterator, so each message is sent by one of them.
     for (const one of waiting) {
       try {
-        await sendOne(term, one, { hedges, trace });
+        await sendOne(term, one, hedges);
         onSent(one);
       } catch (error) {
         failures.push(error);
@@ -47,14 +45,10 @@ export async function sendAll<One extends Send>(
 }
 
 /** A send without a reply is repeated: it may double the message, which only costs compute. */
-async function sendOne(
-  term: Term,
-  { message, urgent }: Send,
-  { hedges, trace }: { readonly hedges: { left: number }; readonly trace: string | undefined },
-): Promise<void> {
+async function sendOne(term: Term, { message, urgent }: Send, hedges: { left: number }): Promise<void> {
   const { leader, names, clock, storage } = term;
   const queue = urgent ? names.urgent : names.packs;
-  const text = encodeMessage(message.kind === "tell" ? message : { ...message, trace });
+  const text = encodeMessage(message);
   const send = () => storage.queues.send(queue, text, { signal: leader.lost });
   for (let attempt = 1; ; attempt += 1) {
     leader.assertLeading();

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { CorruptDataError, LeasefoldError, messageOf, OtherVersionError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
-import { decodeMessage, decodeTell, type TellMessage, type WorkMessage } from "../../model/message.ts";
+import { decodeMessage, type WorkMessage } from "../../model/message.ts";
 import { droppedBlob } from "../../model/names.ts";
 import type { Delivery, WorkerPorts } from "../ports.ts";
 
@@ -10,10 +10,10 @@ import type { Delivery, WorkerPorts } from "../ports.ts";
 export async function decodeDelivery(
   ports: WorkerPorts,
   delivery: Delivery,
-): Promise<WorkMessage | TellMessage | undefined> {
+): Promise<WorkMessage | undefined> {
   try {
     checkSendable(delivery.text);
-    return decodeTell(delivery.text) ?? decodeMessage(delivery.text);
+    return decodeMessage(delivery.text);
   } catch (error) {
     if (error instanceof OtherVersionError) await enqueueForOthers(ports, delivery, error);
     else await recordDropped(ports, delivery, error);
@@ -21,11 +21,11 @@ export async function decodeDelivery(
   }
 }
 
-/** Sends the message again for an instance that can act on it; recorded as dropped once none came for a day. */
-export async function enqueueForOthers(
+/** Sends the message again for an instance that reads it; recorded as dropped once none came for a day. */
+async function enqueueForOthers(
   ports: WorkerPorts,
   delivery: Pick<Delivery, "queue" | "text">,
-  why: unknown,
+  why: OtherVersionError,
 ): Promise<void> {
   const held = heldCopyOf(delivery.text);
   if (held === undefined) await recordDropped(ports, delivery, why);

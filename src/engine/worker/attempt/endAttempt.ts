@@ -9,7 +9,7 @@ import {
   ThreadEndedError,
 } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { logEvents, traced } from "../../model/log.ts";
+import { logEvents } from "../../model/log.ts";
 import { attemptOf, encodeMessage, type WorkMessage, workOf } from "../../model/message.ts";
 import type { Spec } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
@@ -97,12 +97,10 @@ export async function endAttempt(
   const code = error instanceof LeasefoldError ? error.code : "unexpected";
   const why = messageOf(error);
   const spec = await ports.documents.spec(message).catch((): Partial<Spec> => ({}));
-  const dropped = (reason: string) =>
-    ports.log(traced(logEvents.workDropped({ ...piece, why: reason }), message));
+  const dropped = (reason: string) => ports.log(logEvents.workDropped({ ...piece, why: reason }));
   const { waitedMs } = delivery;
   const about = { ...piece, ms, waitedMs, calculation: spec.calculation };
-  const failed = (last: boolean) =>
-    ports.log(traced(logEvents.workFailed({ ...about, code, message: why, last }), message));
+  const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...about, code, message: why, last }));
   const attemptsMax = spec.attempts ?? limits.attemptsDefault;
   const final = failsEveryTime(error, kind);
   const failure = { code, message: why, attempts: attempt, attemptsMax };

@@ -99,10 +99,10 @@ export function watchStorage(
   return { ...storage, blobs: watchedBlobs, queues: watchedQueues };
 }
 
-/** What a message asks for, of whatever wire version, pack by pack; undefined for a wake, and for the word of an end. */
+/** What a message asks for, of whatever wire version, pack by pack; undefined for a wake and a completion event. */
 export function worksIn(text: string): readonly (WorkMessage | undefined)[] {
-  const message = JSON.parse(text) as WorkMessage | { readonly kind: "wake" } | { readonly kind: "tell" };
-  if (message.kind === "wake" || message.kind === "tell") return [undefined];
+  const message = JSON.parse(text) as WorkMessage | { readonly kind: "wake" } | { readonly kind?: never };
+  if (message.kind === "wake" || message.kind === undefined) return [undefined];
   if (message.kind !== "compute") return [message];
   const { until, ...one } = message;
   const length = one.to - one.from;

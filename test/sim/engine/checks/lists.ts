@@ -49,7 +49,10 @@ export function listsShowWhatHasEnded({ ledger, report }: Scene): Check {
       const { data, type } = JSON.parse(String(effect.body) || "{}") as Partial<Word>;
       const told = data?.run === summary.run && data.id === `${summary.uid}-${summary.generation}`;
       if (effect.kind === "marked" || !told || type !== `run.${summary.phase}`)
-        report(checker, `${name}: ${effect.kind} without the word of ${summary.uid}-${summary.generation}`);
+        report(
+          checker,
+          `${name}: ${effect.kind} without the completion event of ${summary.uid}-${summary.generation}`,
+        );
       const before = summaries.get(name);
       if (before?.uid === summary.uid && before.generation > summary.generation) {
         report(checker, `${name}: generation ${summary.generation} replaced ${before.generation}`);

@@ -2,6 +2,9 @@ import { edit, type Mutant } from "./mutant.ts";
 
 const life = { who: "worker", call: 0, fate: "arrives" } as const;
 
+const published = "await sendToQueue(term, state, body);";
+const created = 'if (reply.kind === "created") return;';
+
 /** Ending: what a failure is, what a command does, and when a run is over. */
 export const rules7to9: readonly Mutant[] = [
   {
@@ -30,7 +33,7 @@ export const rules7to9: readonly Mutant[] = [
     ),
   },
   {
-    without: "a word of its own for a later generation",
+    without: "a completion event of its own for a later generation",
     rule: 9,
     killedBy: "lists show what has ended",
     cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
@@ -41,11 +44,11 @@ export const rules7to9: readonly Mutant[] = [
     ),
   },
   {
-    without: "the word of a generation before its retry begins",
+    without: "the completion event of a generation before its retry begins",
     rule: 9,
     killedBy: "lists show what has ended",
     cases: [
-      "a leader dies before it tells of an end, and a retry comes first: both generations have their word",
+      "a leader dies before it publishes the completion event, and a retry comes first: both generations have theirs",
     ],
     edits: edit("leader/perform/stateChain.ts", "if (retried) await run.beforeRetry?.(state);", ""),
   },
@@ -175,5 +178,24 @@ export const rules7to9: readonly Mutant[] = [
       'if ((await writeState(run, next)) === "adopted") return;',
       'await term.storage.blobs.remove(term.names.active, listed.id, { ifMatch: listed.etag });\n  if ((await writeState(run, next)) === "adopted") return;',
     ),
+  },
+  {
+    without: "the message in the queue of completion events before the blob that has the same event",
+    rule: 9,
+    killedBy: "the scenario's own end",
+    cases: ["a leader dies at any call around an end, and a retry follows at once: each end has its event"],
+    edits: [
+      ...edit("leader/perform/enlist.ts", published, ""),
+      ...edit("leader/perform/enlist.ts", created, `if (reply.kind === "created") { ${published} return; }`),
+    ],
+  },
+  {
+    without: "the bound on the wait for the queue of completion events",
+    rule: 9,
+    killedBy: "the scenario's own end",
+    cases: [
+      "a queue of completion events that hangs delays the end of a run by five seconds, and the log says so",
+    ],
+    edits: edit("leader/perform/enlist.ts", "queueMs = 5_000", "queueMs = 3_600_000"),
   },
 ];

@@ -68,24 +68,25 @@ export const closes: Readonly<Record<string, Scenario>> = {
       script.mustBe("complete", 2);
     }),
 
-  "a leader dies before it tells of an end, and a retry comes first: both generations have their word": () =>
-    play({ seed: 18, chunkMs: () => 200 }, async (script) => {
-      const { run, broken } = script;
-      const first = script.start(leaderOnly);
-      script.start(workerOnly);
-      broken.chunks.add(3);
-      script.hold = ({ op, args }) =>
-        op === "blobs.create" && String(args[1]).startsWith("_closed/") ? new Promise(() => {}) : undefined;
-      await script.submit({ id: "r", chunks: 8, packSize: 1 });
-      await script.until("it has failed", () => run()?.state?.phase === "failed");
-      first.kill();
-      script.hold = undefined;
-      broken.chunks.clear();
-      await script.tell("retry");
-      script.start(leaderOnly);
-      await script.untilEnded(2);
-      script.mustBe("complete", 2);
-    }),
+  "a leader dies before it publishes the completion event, and a retry comes first: both generations have theirs":
+    () =>
+      play({ seed: 18, chunkMs: () => 200 }, async (script) => {
+        const { run, broken } = script;
+        const first = script.start(leaderOnly);
+        script.start(workerOnly);
+        broken.chunks.add(3);
+        script.hold = ({ op, args }) =>
+          op === "blobs.create" && String(args[1]).startsWith("_closed/") ? new Promise(() => {}) : undefined;
+        await script.submit({ id: "r", chunks: 8, packSize: 1 });
+        await script.until("it has failed", () => run()?.state?.phase === "failed");
+        first.kill();
+        script.hold = undefined;
+        broken.chunks.clear();
+        await script.tell("retry");
+        script.start(leaderOnly);
+        await script.untilEnded(2);
+        script.mustBe("complete", 2);
+      }),
 
   "a state write whose reply was lost, then written with other bytes": () => everyStateWrite("lost reply", 1),
 

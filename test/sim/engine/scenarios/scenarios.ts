@@ -4,6 +4,7 @@ import { byHand } from "./byHand.ts";
 import { calm } from "./calm.ts";
 import { changedCode } from "./changedCode.ts";
 import { closes } from "./closes.ts";
+import { completionEvents } from "./completionEvents.ts";
 import { deletes } from "./deletes.ts";
 import { doomedChunkScenarios } from "./doomedChunks.ts";
 import { endless } from "./endless.ts";
@@ -22,7 +23,6 @@ import { schedules } from "./schedules.ts";
 import { sharedMessages } from "./sharedMessages.ts";
 import { sharedTimer } from "./sharedTimer.ts";
 import { stops } from "./stops.ts";
-import { tells } from "./tells.ts";
 import { versions } from "./versions.ts";
 import { zombies } from "./zombies.ts";
 
@@ -34,6 +34,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...retries,
   ...deletes,
   ...closes,
+  ...completionEvents,
   ...forgeries,
   ...poison,
   ...versions,
@@ -55,5 +56,4 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...schedules,
   ...backOff,
   ...byHand,
-  ...tells,
 };
