@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build, context, type Plugin } from "esbuild";
 
 /** One change of the code under test. The text must be there exactly once, so that a mutant cannot silently rot. */
 export interface Mutation {
@@ -20,9 +20,13 @@ export interface SimulationCode {
 
 const root = resolve(import.meta.dirname, "../../..");
 
-/** `entry`: the worker, by default that of the election's simulation. */
+/**
+ * `entry`: the worker, by default that of the election's simulation. `mutants`: all that will be built, so that a build parses
+ * the files of one mutant anew and no others.
+ */
 export async function simulationCode(
   entry = join(import.meta.dirname, "simulationWorker.ts"),
+  mutants: readonly Mutation[] = [],
 ): Promise<SimulationCode> {
   const folder = await mkdtemp(join(tmpdir(), "leasefold-simulation-"));
   const options = {
@@ -35,20 +39,28 @@ export async function simulationCode(
   // A third of the code, and the same for each mutant.
   const zod = { contents: 'export * from "zod";', resolveDir: root };
   await build({ ...options, stdin: zod, outfile: join(folder, "zod.mjs") });
+  let now: { readonly mutations: readonly Mutation[]; readonly done: Set<Mutation> };
+  const files = new Set(mutants.map(({ file }) => resolve(root, file)));
+  const code = await context({
+    ...{ ...options, entryPoints: [entry], write: false },
+    plugins: [zodBeside, mutating(files, () => now)],
+  });
   let built = 0;
   return {
     async build(mutations = []) {
-      const done = new Set<Mutation>();
-      const plugins = [zodBeside, mutating(mutations, done)];
-      const result = await build({ ...options, entryPoints: [entry], write: false, plugins });
-      const missed = mutations.find((one) => !done.has(one));
+      now = { mutations, done: new Set() };
+      const result = await code.rebuild();
+      const missed = mutations.find((one) => !now.done.has(one));
       if (missed !== undefined) throw new Error(`${missed.file} is no part of the simulation.`);
       built += 1;
       const file = join(folder, `${built}.mjs`);
-      await writeFile(file, result.outputFiles[0]?.text ?? "");
+      await writeFile(file, result.outputFiles?.[0]?.text ?? "");
       return file;
     },
-    remove: () => rm(folder, { recursive: true, force: true }),
+    async remove() {
+      await code.dispose();
+      await rm(folder, { recursive: true, force: true });
+    },
   };
 }
 
@@ -59,16 +71,20 @@ const zodBeside: Plugin = {
   },
 };
 
-/** Mutates the files of `mutations`. The filter names them, since each file that passes it costs a turn between processes. */
-const mutating = (mutations: readonly Mutation[], done: Set<Mutation>): Plugin => ({
+/** Mutates the files of the mutations of `now`. The filter names `files`, since each file that passes it costs a turn between processes. */
+const mutating = (
+  files: ReadonlySet<string>,
+  now: () => { readonly mutations: readonly Mutation[]; readonly done: Set<Mutation> },
+): Plugin => ({
   name: "mutate",
   setup({ onLoad }) {
-    const names = mutations.map(({ file }) => basename(file).replaceAll(".", "\\."));
+    if (files.size === 0) return;
+    const names = [...files].map((file) => basename(file).replaceAll(".", "\\."));
     onLoad({ filter: new RegExp(`[/\\\\](${names.join("|")})$`) }, async ({ path }) => {
-      const mine = mutations.filter((one) => resolve(root, one.file) === path);
-      if (mine.length === 0) return undefined;
+      if (!files.has(path)) return undefined;
+      const { mutations, done } = now();
       let contents = await readFile(path, "utf8");
-      for (const one of mine) {
+      for (const one of mutations.filter(({ file }) => resolve(root, file) === path)) {
         const found = contents.split(one.find).length - 1;
         if (found !== 1) throw new Error(`${one.file} has ${found} times, not once: ${one.find}`);
         contents = contents.replace(one.find, () => one.replace);

@@ -16,8 +16,10 @@ const used = new Map<string, Case>();
 const threads = 1;
 const seedsMax = 200;
 
+const gone = { file: "src/election/policy.ts", find: "a condition that nobody wrote", replace: "" };
+
 beforeAll(async () => {
-  code = await simulationCode();
+  code = await simulationCode(undefined, [...mutants, gone]);
 });
 afterAll(async () => {
   await code?.remove();
@@ -65,8 +67,6 @@ test("the code as it is passes the cases that no other test plays", async () => 
 });
 
 test("a mutant whose text is gone from the code is an error", async () => {
-  const file = "src/election/policy.ts";
-  const gone = { file, find: "a condition that nobody wrote", replace: "" };
   await expect(code.build([gone])).rejects.toThrow("not once");
   await expect(code.build([{ ...gone, file: "src/tools/cli/main.ts" }])).rejects.toThrow("no part");
 });

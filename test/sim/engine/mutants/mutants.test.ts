@@ -43,7 +43,8 @@ const threads = 1;
 const seedsMax = 60;
 
 beforeAll(async () => {
-  code = await simulationCode(join(import.meta.dirname, "../simulationWorker.ts"));
+  const edits = mutants.flatMap((mutant) => mutant.edits);
+  code = await simulationCode(join(import.meta.dirname, "../simulationWorker.ts"), edits);
 });
 afterAll(async () => {
   await code?.remove();

@@ -95,8 +95,8 @@ export const rules7to9: readonly Mutant[] = [
     cases: ["a finish message burnt into poison unrun is replaced"],
     edits: edit(
       "worker/handleWork.ts",
-      'if (message.kind === "tell") return wordSetAside(ports, message);',
-      'if (message.kind !== "tell") return;',
+      "if (message === undefined) return;\n    const failure = {",
+      "if (message !== undefined) return;\n    const failure = {",
     ),
   },
   {
