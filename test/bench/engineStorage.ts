@@ -63,6 +63,6 @@ const hundred = "parts/000000";
 const nameOf = (index: number): string => `parts/${String(index).padStart(8, "0")}`;
 /** As a partial is written. */
 const written = {
-  contentType: "application/octet-stream; ms=812; attempt=1; calls=1.0.0.0.0.0",
+  contentType: "application/octet-stream; ms=812; attempt=1",
   metadata: { inline: "1", data: "e30" },
 };

@@ -2,6 +2,7 @@ import { threadPool } from "../../src/app/threadPool.ts";
 import { primes } from "../../src/calculations/primes.ts";
 import { noAccess, noFiles } from "../../src/engine/calculation/files.ts";
 import { billingClasses, type CallCounts } from "../../src/engine/model/calls.ts";
+import { billedRuns, playBilled } from "../support/billedRun.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 import type { Bench } from "./bench.ts";
 import { othersDuring } from "./cpu.ts";
@@ -27,7 +28,8 @@ const goals: readonly { readonly to: string; readonly start: "warm" | "cold"; re
  */
 export const overheadBench: Bench = {
   name: "overhead",
-  question: "what does a run cost beside its pure computing, in time and in storage calls?",
+  question:
+    "what does a run cost beside its pure computing, in time and in storage calls, and how exact is its bill?",
   async run({ full, quick, say }) {
     const sizes = quick ? ["1e9"] : full ? ["1e11", "1e12"] : ["1e11"];
     const repeats = quick ? 2 : 5;
@@ -61,9 +63,31 @@ export const overheadBench: Bench = {
         found.push({ goal: text, met: ratio <= goal.ratio });
       }
     }
-    return { rows, figures, goals: found };
+    const bills = await billRows(say);
+    return { rows: [...rows, ...bills.rows], figures, goals: [...found, bills.goal] };
   },
 };
+
+/** Runs in virtual time, with kills, time limits and errors: the bill by the formula against what was called and executed. */
+async function billRows(say: (line: string) => void) {
+  const rows: Record<string, string | number>[] = [];
+  let met = true;
+  for (const run of billedRuns) {
+    const { calls, callsRatio, gbS, gbSRatio } = await playBilled(run);
+    say(
+      `  bill, ${run.name}: ${round(callsRatio)} of ${calls} calls, ${round(gbSRatio)} of ${Math.round(gbS)} GB-s`,
+    );
+    rows.push({
+      bill: run.name,
+      calls,
+      "calls, ratio": round(callsRatio),
+      "GB-s": round(gbS),
+      "GB-s, ratio": round(gbSRatio),
+    });
+    met &&= Math.abs(callsRatio - 1) < 0.1 && Math.abs(gbSRatio - 1) < 0.1;
+  }
+  return { rows, goal: { goal: "bills are within 10 % of what was called and executed", met } };
+}
 
 interface Timed {
   readonly seconds: number;

@@ -192,7 +192,7 @@ const view: RunView = {
   ],
   command: { number: 2, want: "run", answer: "pending" },
   calls: { write: 86, list: 12, read: 90, other: 30, queue: 400, delete: 0 },
-  ...{ dollars: 0.00076, storageDollars: 0.00076 },
+  ...{ dollars: 0.0015, storageDollars: 0.00076, computeDollars: 0.00074, gbS: 28, executions: 130 },
 };
 
 describe("a run", () => {
@@ -284,7 +284,8 @@ describe("a run", () => {
   cap          2,000 packs in flight
   command      no. 2: pending
   calls        618 (write 86, list 12, read 90, other 30, queue 400)
-  cost         about $0.0008 for storage; compute is not known
+  cost         about $0.0015: storage $0.0008, compute $0.0007 (28 GB-s, 130
+               executions)
 `);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });

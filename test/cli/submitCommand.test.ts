@@ -222,7 +222,7 @@ describe("leasefold submit --wait", () => {
     expect(shown(err())).toMatch(/^r1 submitted\nr1 {2}waiting {2}sum\n/);
     expect(shown(err())).toContain("r1  computing  sum\n\n  ██████████████████████░");
     expect(shown(err())).toMatch(
-      /50 % {2}5\/10 packs\n {2}2\.00\/s packs · 0:0\d · \$0\.0000\n\n {2}leader {3}nobody yet/,
+      /50 % {2}5\/10 packs\n {2}2\.00\/s packs · 0:0\d · \$0\.000\d\n\n {2}leader {3}nobody yet/,
     );
     await putResult(run, '{"sum":4950}');
     await putState(run, { phase: "complete", layout, packsDone: 10, finishedMs: client.clock.wallMs() });

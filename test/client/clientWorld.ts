@@ -6,7 +6,6 @@ import { type AnyCalculation, defineCalculation } from "../../src/engine/calcula
 import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
 import type { Client } from "../../src/engine/client/client.ts";
 import { ensureContainersAndQueues } from "../../src/engine/client/containersAndQueues.ts";
-import { encodeCalls, noCalls } from "../../src/engine/model/calls.ts";
 import { InputError } from "../../src/engine/model/errors.ts";
 import { encodeMarker, type Marker } from "../../src/engine/model/marker.ts";
 import { leaderBlob, namesOf } from "../../src/engine/model/names.ts";
@@ -141,7 +140,6 @@ export function manifestOf(
     code: [],
     attempts: 5,
     terms: [],
-    calls: encodeCalls(noCalls),
     ...change,
   };
 }

@@ -172,7 +172,6 @@ describe("the failures of a run", () => {
       packSize: 3,
       shardSize: 256,
       packMs: 1,
-      calls: "",
     };
     put(blobs.plan, { ...plan, segments: { attempt: "a", starts: [0, 4] } });
     put(blobs.segment("a", 0), { v: 1, from: 0, inputs: ["a", "b", "c", "d"] });
@@ -214,7 +213,6 @@ describe("the failures of a run", () => {
       packSize: 1,
       shardSize: 256,
       packMs: 1,
-      calls: "",
     };
     put(blobs.plan, { ...plan, segments: { attempt: "a", starts } });
     for (const pack of starts) {

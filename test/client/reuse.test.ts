@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { markerBy } from "../../src/engine/client/commands/decideCommand.ts";
 import { readMarker, readSpec } from "../../src/engine/client/runDocuments.ts";
 import { type Submitted, submit } from "../../src/engine/client/submit.ts";
-import { encodeCalls, noCalls } from "../../src/engine/model/calls.ts";
 import { closedBlob, encodeClosedRun } from "../../src/engine/model/closedRun.ts";
 import { encodeMarker } from "../../src/engine/model/marker.ts";
 import { specBlob } from "../../src/engine/model/runBlobs.ts";
+import { spentOf } from "../../src/engine/model/spent.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { type ClientWorld, clientWorld, counted, failureOf, names } from "./clientWorld.ts";
 
@@ -26,7 +26,7 @@ async function ended(
   const { uid } = submitted;
   const closed = { run: id, uid, generation: 1, phase: "complete", calculation: "sum" } as const;
   const metadata = encodeClosedRun({
-    ...{ ...closed, params: spec?.value.params, finishedMs: 1, calls: encodeCalls(noCalls) },
+    ...{ ...closed, params: spec?.value.params, finishedMs: 1, cost: spentOf(undefined).cost },
   });
   await storage.blobs.create(names.runs, closedBlob(id, spec?.lastModifiedMs ?? 0), "", { metadata });
   await world.advance(1_000);

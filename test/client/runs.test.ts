@@ -7,6 +7,7 @@ import { closedBlob, encodeClosedRun } from "../../src/engine/model/closedRun.ts
 import { CalculationError } from "../../src/engine/model/errors.ts";
 import { encodeMarker } from "../../src/engine/model/marker.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
+import { spentOf } from "../../src/engine/model/spent.ts";
 import { engineWorld, simNames } from "../support/engineWorld.ts";
 import { clientWorld, names } from "./clientWorld.ts";
 
@@ -19,7 +20,7 @@ async function ended(count: number) {
   for (let number = 1; number <= count; number += 1) {
     const phase = number % 3 === 0 ? "failed" : "complete";
     const calculation = number % 2 === 0 ? "even" : "odd";
-    const rest = { params: { number }, finishedMs: 1e12 + number * 1_000, calls: "1.0.0.0.0.0" };
+    const rest = { params: { number }, finishedMs: 1e12 + number * 1_000, cost: spentOf(undefined).cost };
     const run = { run: `r${number}`, uid: "u", generation: 1, phase, calculation, ...rest } as const;
     const metadata = encodeClosedRun(run);
     await storage.blobs.create(names.runs, closedBlob(run.run, 1e12 + number * 1_000), "", { metadata });

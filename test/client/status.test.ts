@@ -54,7 +54,8 @@ describe("the status of a run", () => {
       sentAgain: 2,
       rate: 4,
       terms: [{ term: 3, holder: "node-1", atMs: 0 }],
-      calls: { write: 10, list: 0, read: 0, other: 0, queue: 20, delete: 0 },
+      led: { planning: 1_000, computing: 8_000, finishing: 0, polls: 20 },
+      computeMs: 8_000,
     });
     const view = await status(client, "r1");
     expect(view).toMatchObject({
@@ -64,7 +65,6 @@ describe("the status of a run", () => {
       rate: { packsPerS: 4, chunksPerS: 40 },
       elapsedS: 10,
       terms: [{ term: 3, holder: "node-1" }],
-      dollars: (10 * 0.055 + 20 * 0.004) / 10_000,
     });
     // Two packs of a second each, one at a time.
     expect(view.timeLeft?.lowS).toBeLessThan(2);

@@ -1,10 +1,6 @@
 import type { InvocationContext } from "@azure/functions";
 import { beforeEach, expect, test, vi } from "vitest";
-import type { App } from "../../src/app/functions/app.ts";
 import { type Lifecycle, registerTriggers } from "../../src/app/functions/registerTriggers.ts";
-import { decodeCalls } from "../../src/engine/model/calls.ts";
-import { encodeMessage } from "../../src/engine/model/message.ts";
-import { common, inlineCode, joining, workerWorld } from "../worker/workerWorld.ts";
 
 type Handler = (input: unknown, context: InvocationContext) => Promise<unknown>;
 
@@ -57,16 +53,6 @@ test.each(["coordinator", "worker", "workerUrgent"])(
     await expect(invoke(name)).rejects.toThrow("no calculations");
   },
 );
-
-test("the calls of a run include how the host gets and deletes its messages, which the app does not call itself", async () => {
-  const { ports, storage, submit, plan } = await workerWorld(inlineCode(joining));
-  await submit({ params: { chunks: 3 } });
-  // What the test itself called.
-  storage.meter.take();
-  registerTriggers("test", async () => ({ worker: ports }) as unknown as App, lifecycle);
-  await invoke("workerUrgent", encodeMessage({ ...common, kind: "plan" }));
-  expect(decodeCalls((await plan()).calls)).toMatchObject({ queue: 2 });
-});
 
 test.each(["coordinator", "wake", "worker", "workerUrgent", "workerPoison", "workerUrgentPoison"])(
   "a stop of the process waits for the handler of %s",

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { electionSettings } from "../../src/election/settings.ts";
-import { coordinate, newTerm } from "../../src/engine/leader/coordinate.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
-import { totalCalls } from "../../src/engine/model/calls.ts";
 import { planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 import { ended, unmarked } from "./sweeping.ts";
@@ -22,25 +20,6 @@ async function leadFor(twin: Twin, budgetMs: number) {
   );
   return await world.finish(one.tick({ startedBy: "tick", startedAtMonotonicMs: clock.monotonicMs() }));
 }
-
-/** Calls that a run is charged for after a minute, where something beside it makes so many in each loop. */
-async function callsOf(besideReads: number): Promise<number> {
-  const twin = leadOnTwin();
-  const { storage, names, world, leader, ports } = twin;
-  await twin.addRun("r", planOf(10));
-  const term = newTerm(ports, leader, { gaveWay: false });
-  const leading = coordinate(term, { loopMs: 2_000, fastLoopMs: 2_000 }, async () => {
-    for (let read = 0; read < besideReads; read += 1) await storage.blobs.head(names.runs, "_expiry");
-  });
-  await world.advance(60_000);
-  twin.end();
-  await world.finish(leading);
-  return [...term.runs.values()].map(({ working }) => totalCalls(working.calls))[0] ?? Number.NaN;
-}
-
-test("what the leader calls beside its runs is none of their cost", async () => {
-  expect(await callsOf(20)).toBe(await callsOf(0));
-});
 
 test.each([0, 95])(
   "a run at work is polled every five seconds at least, beside %i small runs that expire",

@@ -7,7 +7,7 @@ import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
-const contentType = "application/octet-stream; ms=100; attempt=1; calls=0.0.0.0.0.0";
+const contentType = "application/octet-stream; ms=100; attempt=1";
 
 /** Two coordinators, one after the other, on a run of 100 packs with 10 in flight. */
 async function twoTerms() {

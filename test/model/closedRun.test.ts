@@ -7,11 +7,16 @@ import {
   encodeClosedRun,
   parseClosed,
 } from "../../src/engine/model/closedRun.ts";
+import { spentOf } from "../../src/engine/model/spent.ts";
 
 const small: ClosedRun = {
   ...{ run: "r1", uid: "u1", generation: 2, phase: "failed", calculation: "sum", params: { to: 3 } },
   ...{ code: "sum@1", packs: { total: 5, done: 4, failed: 1 }, chunks: { total: 10, done: 8, failed: 2 } },
-  ...{ finishedMs: 1e12, calls: "1.0.2.1.0.0", error: { code: "pack-failed", message: "chunk 7: no" } },
+  ...{
+    finishedMs: 1e12,
+    cost: spentOf(undefined).cost,
+    error: { code: "pack-failed", message: "chunk 7: no" },
+  },
 };
 
 test("a summary survives the metadata", () => {

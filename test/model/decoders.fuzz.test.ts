@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { decodePartial, encodePartial } from "../../src/calculations/sql/partial.ts";
 import { decodeRecord } from "../../src/election/record/record.ts";
 import { decodeBitmap } from "../../src/engine/model/bitmap.ts";
-import { decodeCalls } from "../../src/engine/model/calls.ts";
 import { decodeJson } from "../../src/engine/model/decode.ts";
 import { isUnreadable } from "../../src/engine/model/errors.ts";
 import { decodeMarker, encodeMarker } from "../../src/engine/model/marker.ts";
@@ -184,7 +183,7 @@ test("names, content types and short texts of strangers are read without an erro
   );
   fc.assert(
     fc.property(text, (given) => {
-      for (const read of [lastNumberOf, parseFailure, parseTried, decodeCalls]) read(given);
+      for (const read of [lastNumberOf, parseFailure, parseTried]) read(given);
       const { ms, attempt } = parseOutputFacts(given);
       expect(ms >= 0 && attempt >= 0).toBe(true);
       expect(decodeBitmap(given, 20)).toHaveLength(3);

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { noCalls } from "../../src/engine/model/calls.ts";
 import type { ClosedRun } from "../../src/engine/model/closedRun.ts";
+import { costOf } from "../../src/engine/model/cost.ts";
 import { endedRunOf, endedRunSchema } from "../../src/engine/model/endedRun.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { Manifest } from "../../src/engine/model/run.ts";
@@ -10,7 +12,12 @@ import type { Manifest } from "../../src/engine/model/run.ts";
 const closed: ClosedRun = {
   ...{ run: "r1", uid: "u1", generation: 2, phase: "complete", calculation: "sum", params: { to: 3 } },
   ...{ packs: { total: 5, done: 4, failed: 1 }, chunks: { total: 10, done: 8, failed: 2 } },
-  ...{ finishedMs: 1.7e12, retriedMs: 1.6e12, calls: "1.0.2.1.0.0", use: "2048000.3", by: "user:ada" },
+  ...{
+    finishedMs: 1.7e12,
+    retriedMs: 1.6e12,
+    cost: costOf(noCalls, { mbMs: 2_048_000, executions: 3 }),
+    by: "user:ada",
+  },
   tags: { team: "risk" },
 };
 const manifest = {
@@ -19,7 +26,7 @@ const manifest = {
 } as unknown as Manifest;
 const around = { createdMs: 1.5e12, results: "leasefold-results", manifest };
 
-test("the word of a complete run says where its result is, what it lacks and what it cost", () => {
+test("the completion event of a complete run says where its result is, what it lacks and what it cost", () => {
   const { type, timestamp, data } = endedRunOf(closed, around);
   expect([type, timestamp, data.startedAt]).toEqual([
     ...["run.complete", "2023-11-14T22:13:20.000Z", "2020-09-13T12:26:40.000Z"],
@@ -32,10 +39,18 @@ test("the word of a complete run says where its result is, what it lacks and wha
   expect(data.cost.gbS).toBe(2);
 });
 
-test("the word of a run that failed before it was planned names no result", () => {
+test("the completion event of a run that failed before it was planned names no result", () => {
   const { data } = endedRunOf(
     {
-      ...{ run: "r1", uid: "u1", generation: 1, phase: "failed", calculation: "", finishedMs: 5, calls: "" },
+      ...{
+        run: "r1",
+        uid: "u1",
+        generation: 1,
+        phase: "failed",
+        calculation: "",
+        finishedMs: 5,
+        cost: closed.cost,
+      },
       error: { code: "plan-failed", message: "no" },
     },
     { ...around, manifest: undefined },
@@ -45,7 +60,7 @@ test("the word of a run that failed before it was planned names no result", () =
   expect(encoded).toMatchObject({ outcome: "failed", error: { code: "plan-failed" } });
 });
 
-test("a word decodes and fits a message of a queue, whatever the documents of its run hold", () => {
+test("a completion event decodes and fits a message of a queue, whatever the documents of its run hold", () => {
   const text = fc.oneof(
     fc.string({ unit: "binary", maxLength: 40 }),
     fc.constantFrom("\u0000", "\ud83d", "漢").chain((one) => fc.nat(9_000).map((times) => one.repeat(times))),
@@ -61,7 +76,7 @@ test("a word decodes and fits a message of a queue, whatever the documents of it
   );
 });
 
-test("the example of the page is a word", () => {
+test("the example of the page is a completion event", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/NOTICES.md"), "utf8");
   const example: unknown = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
   expect(endedRunSchema.parse(example)).toEqual(example);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { noCalls } from "../../src/engine/model/calls.ts";
 import { CorruptDataError } from "../../src/engine/model/errors.ts";
 import {
   decodeFoldFacts,
@@ -12,16 +11,16 @@ import {
 
 describe("what an output tells in its content type", () => {
   test("comes back as it was, the version of its code included", () => {
-    const facts = { ms: 812, attempt: 2, calls: { ...noCalls, write: 3 }, code: "leasefold 1.2.3" };
+    const facts = { ms: 812, attempt: 2, code: "leasefold 1.2.3" };
     const text = outputContentType("application/json", facts);
     expect(text).toMatch(/^[\x21-\x7e]+(; [\x21-\x7e]+)*$/);
     expect(parseOutputFacts(text)).toEqual(facts);
   });
 
   test("is nothing where it is absent or odd", () => {
-    const nothing = { ms: 0, attempt: 0, calls: noCalls };
+    const nothing = { ms: 0, attempt: 0 };
     expect(parseOutputFacts("text/plain")).toEqual(nothing);
-    expect(parseOutputFacts("a/b; ms=-3; attempt=x; calls=1.2")).toEqual(nothing);
+    expect(parseOutputFacts("a/b; ms=-3; attempt=x")).toEqual(nothing);
     expect(parseOutputFacts("a/b; code=100%").code).toBe("100%");
   });
 });

@@ -27,7 +27,6 @@ export const longest = [
   "infra/planted",
   "contract/election",
   "e2e/package",
-  "e2e/wire",
   "contract/azuriteDifferences",
   "browser/states",
   "browser/large",

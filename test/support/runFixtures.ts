@@ -1,6 +1,5 @@
 import { newLists, newRunNotes } from "../../src/engine/leader/notes.ts";
 import type { Seen, SeenFailure, SeenOutput } from "../../src/engine/leader/seen.ts";
-import { noCalls } from "../../src/engine/model/calls.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { Marker } from "../../src/engine/model/marker.ts";
 import { outputContentType } from "../../src/engine/model/output.ts";
@@ -31,12 +30,11 @@ export const planOf = (chunks: number, packSize = 1): Plan => ({
   shardSize: shardSizeOf(Math.ceil(chunks / packSize)),
   fanIn: 1000,
   packMs: 500,
-  calls: "0.0.0.0.0.0",
 });
 
 export const part = (index: number, ms = 1000): SeenOutput => ({
   index,
-  contentType: outputContentType("application/json", { ms, attempt: 1, calls: noCalls }),
+  contentType: outputContentType("application/json", { ms, attempt: 1 }),
 });
 export const parts = (from: number, to: number, ms?: number): SeenOutput[] =>
   Array.from({ length: to - from }, (_, offset) => part(from + offset, ms));
@@ -94,7 +92,6 @@ export const manifest: Manifest = {
   code: [],
   attempts: 1,
   terms: [],
-  calls: "0.0.0.0.0.0",
 };
 
 /** A run of so many packs whose plan is known and of which nothing was sent. */

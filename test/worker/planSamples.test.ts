@@ -4,14 +4,12 @@ import { threadPool } from "../../src/app/threadPool.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { noAccess } from "../../src/engine/calculation/files.ts";
 import { command } from "../../src/engine/client/commands/command.ts";
-import { noCalls } from "../../src/engine/model/calls.ts";
 import { decodeJson } from "../../src/engine/model/decode.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { namesOf } from "../../src/engine/model/names.ts";
 import { type Plan, planSchema } from "../../src/engine/model/run.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
-import { instanceMeter } from "../../src/engine/worker/instanceMeter.ts";
 import { planRun } from "../../src/engine/worker/plan.ts";
 import type { Attempt, WorkerPorts } from "../../src/engine/worker/ports.ts";
 import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
@@ -62,8 +60,7 @@ async function planWith(
     documents: { spec: async () => ({ run: "r", uid: "u", calculation: "failing", params, ...asked }) },
     watch: { unwanted: async () => undefined },
     versionOf: () => "c@1",
-    takeCalls: () => noCalls,
-    instance: instanceMeter({ monotonicMs: () => 0 }, 2_048),
+    instance: { mb: 2_048, threads: 2 },
     tree: limits,
     packLimitMs: 300_000,
   } as unknown as WorkerPorts;

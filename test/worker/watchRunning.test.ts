@@ -3,7 +3,6 @@ import { limits } from "../../src/engine/model/limits.ts";
 import { encodeMarker, type Marker } from "../../src/engine/model/marker.ts";
 import type { WorkMessage } from "../../src/engine/model/message.ts";
 import { namesOf } from "../../src/engine/model/names.ts";
-import { callsFor } from "../../src/engine/storage/calls.ts";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import { markerWatch } from "../../src/engine/worker/markerWatch.ts";
 import { DroppedError } from "../../src/engine/worker/ports.ts";
@@ -48,19 +47,6 @@ async function watched(...runs: string[]) {
   return { world, clock, storage, active, watch, begin, mark, ends, callsIn };
 }
 type Watched = Awaited<ReturnType<typeof watched>>;
-
-test("the polls for whatever runs here are charged to no run", async () => {
-  const { storage, begin, world } = await watched("r", "other");
-  const uid = marker.uid;
-  void callsFor(uid, () => begin(compute("r")));
-  void callsFor("u2", () => begin(compute("other")));
-  await world.advance(60_000);
-  const { list } = storage.meter.counts();
-  expect(list).toBeGreaterThan(5);
-  // Whoever takes first takes what was counted for nobody.
-  expect(storage.meter.take()).toMatchObject({ list });
-  expect(callsFor(uid, () => storage.meter.take())).toMatchObject({ list: 0 });
-});
 
 describe("work that takes long", () => {
   test.each<[string, (made: Watched) => Promise<unknown>, RegExp]>([

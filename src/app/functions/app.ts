@@ -105,7 +105,6 @@ export async function makeApp(config: StartupConfig): Promise<App> {
         about,
         election,
         packLimitMs,
-        instanceMb: settings.LEASEFOLD_INSTANCE_MEMORY_MB,
         keepDays: settings.LEASEFOLD_KEEP_DAYS,
         loop: { loopMs: settings.LEASEFOLD_LOOP_MS, fastLoopMs: settings.LEASEFOLD_LOOP_FAST_MS },
       },

@@ -38,8 +38,6 @@ export function registerTriggers(
     during(context, async () => {
       const waitedMs = tellLate(queue, urgent, context, Date.now());
       const { worker } = await getApp();
-      // The host gets and deletes the message, and its calls pass no meter of ours.
-      for (const _ of ["get", "delete"]) worker.storage.meter.count("queue");
       await handleWork(worker, { ...deliveryOf(body, context, queue, urgent), waitedMs });
     });
   // The poison handler never throws, even without an app. The leader then resends the work in time.

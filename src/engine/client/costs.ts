@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Cost, costSchema, sumCosts } from "../model/instanceUse.ts";
+import { type Cost, costSchema, sumCosts } from "../model/cost.ts";
 import { isTagKey } from "../model/labels.ts";
 import { pricesSource } from "../model/prices.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
@@ -10,7 +10,6 @@ import { count, list, text } from "./viewSchemas.ts";
 
 const sum = {
   runs: count,
-  unknown: count.describe("Runs among them whose compute is not known, as an earlier version did it."),
   ...costSchema.shape,
 };
 
@@ -60,6 +59,5 @@ const isCosted = (run: ListedRun): run is Costed => "calculation" in run;
 
 const sumOf = (all: readonly Cost[]) => ({
   runs: all.length,
-  unknown: all.filter(({ computeDollars }) => computeDollars === undefined).length,
   ...sumCosts(all),
 });

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { noCalls } from "../model/calls.ts";
-import { costOf, costSchema } from "../model/instanceUse.ts";
+import { costSchema } from "../model/cost.ts";
 import { actorSchema, tagsSchema } from "../model/labels.ts";
 import type { Marker, Want } from "../model/marker.ts";
 import { givenUpOf, stopOf, stopSchema } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
 import { packsReused } from "../model/reuse.ts";
 import { type Manifest, manifestSchema, type Spec } from "../model/run.ts";
+import { spentOf } from "../model/spent.ts";
 import { deadlineMs, isFinal, phases, type State, stateSchema } from "../model/state.ts";
 import { defined, iso } from "./client.ts";
 import { answerOf, commandOf, commandSchema } from "./commands/commandAnswer.ts";
@@ -95,7 +95,7 @@ export const runViewSchema = z
     ),
     command: commandSchema.exactOptional(),
     calls: calls.describe(
-      "Up to the last write of the state, with the two calls of the Functions host for each message.",
+      "By the same formula as of a plan, from what was measured up to the last write of the state.",
     ),
     ...costSchema.shape,
     error: errorSchema.exactOptional(),
@@ -124,7 +124,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
   const nowMs = Math.max(spec.dateMs, stateRead?.dateMs ?? 0, markerRead?.dateMs ?? 0);
   const finishedMs = active ? undefined : state?.finishedMs;
   const refused = active && phase !== "waiting" ? state?.otherCode : undefined;
-  const called = state?.calls ?? noCalls;
+  const spent = spentOf(state);
   const anew = asksAnew(state, marker);
   const keep = active && keepsOf(phase === "waiting" ? undefined : state, marker);
   return {
@@ -144,8 +144,8 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     submittedAt: iso(submittedMs),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - (retriedMs ?? submittedMs)) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
-    calls: called,
-    ...costOf(called, state?.use),
+    calls: spent.calls,
+    ...spent.cost,
     ...defined({
       submittedBy: by,
       tags,

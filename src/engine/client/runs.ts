@@ -1,9 +1,8 @@
 import pMap from "p-map";
 import * as z from "zod";
-import { decodeCalls } from "../model/calls.ts";
 import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../model/closedRun.ts";
+import { costSchema } from "../model/cost.ts";
 import { CorruptDataError, isUnreadable, LeasefoldError } from "../model/errors.ts";
-import { costOf, costSchema, decodeUse } from "../model/instanceUse.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import { runIdPattern, scheduleBlobs } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
@@ -213,7 +212,7 @@ function listedClosed({ name, metadata }: ListedBlob): ListedRun | undefined {
 }
 
 function viewOfClosed(
-  { finishedMs, retriedMs, calls, use, by, ...closed }: ClosedRun,
+  { finishedMs, retriedMs, cost, by, ...closed }: ClosedRun,
   submittedMs: number,
 ): z.infer<typeof endedSchema> {
   const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
@@ -229,7 +228,7 @@ function viewOfClosed(
     submittedAt: new Date(submittedMs).toISOString(),
     finishedAt: new Date(finishedMs).toISOString(),
     elapsedS: Math.max(0, finishedMs - (retriedMs ?? submittedMs)) / 1000,
-    ...costOf(decodeCalls(calls), decodeUse(use)),
+    ...cost,
   };
 }
 

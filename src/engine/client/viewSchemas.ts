@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { callCountsSchema } from "../model/instanceUse.ts";
+import { callCountsSchema } from "../model/cost.ts";
 
 /**
  * What the answers of several functions are made of. An answer is a schema beside the function that gives it: its type is

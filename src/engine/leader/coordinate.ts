@@ -1,7 +1,4 @@
-import { shareOfCalls, subtractCalls } from "../model/calls.ts";
-import { spentWith } from "../model/instanceUse.ts";
 import { limits } from "../model/limits.ts";
-import { flexBilling } from "../model/prices.ts";
 import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { shareOut } from "./decide/fanOut.ts";
@@ -53,7 +50,7 @@ export async function coordinate(
   const { leader, runs, clock } = term;
   const turns = turnTaking();
   const observe = observer(term);
-  let spent = spentBy(term);
+  let sinceMs = clock.monotonicMs();
   while (!leader.signal.aborted) {
     const listed = await listMarkers(term);
     if (listed === "unreachable") continue;
@@ -75,11 +72,11 @@ export async function coordinate(
     const loop = newLoop(runs, order, { pages: listed.pages, localMs, observed });
     loop.skipPause = schedules.moved;
     await advanceAll(term, loop, order, turns.taken);
-    spent = shareSpent(term, spent);
+    sinceMs = shareTime(term, sinceMs);
     if (!leader.signal.aborted) {
       await beside();
       // None of the runs is charged for it.
-      spent = spentBy(term);
+      sinceMs = clock.monotonicMs();
     }
     leader.note({ runs: String(runs.size), working: [...runs.values()].slice(0, 3).map(summary).join(", ") });
     await clock.sleep(loop.skipPause ? 0 : pauseOf(term, settings), leader.signal);
@@ -200,23 +197,18 @@ function summary({ working: { run, phase, layout, chunksDone } }: TermRun): stri
   return `${run} ${phase} ${Math.floor((100 * chunksDone) / layout.chunks)} %`;
 }
 
-/** The calls of this process, and the time until which they and its instance are counted. */
-const spentBy = ({ storage, clock }: Term) => ({ calls: storage.meter.counts(), atMs: clock.monotonicMs() });
-
-/** Spreads what this loop spent over the runs it served, calls and instance; an estimate per run, exact in total. */
-function shareSpent(term: Term, before: ReturnType<typeof spentBy>): ReturnType<typeof spentBy> {
-  const now = spentBy(term);
-  const calls = subtractCalls(now.calls, before.calls);
-  let rest = calls;
-  const count = term.runs.size;
-  const mbMs = Math.round(((now.atMs - before.atMs) * (term.instanceMb ?? flexBilling.memoryMb)) / count);
-  for (const [index, run] of [...term.runs.values()].entries()) {
-    const share = index === count - 1 ? rest : shareOfCalls(calls, count);
-    rest = subtractCalls(rest, share);
+/** Notes the time since then as spent on the runs that are led, in equal parts; returns until when. */
+function shareTime({ clock, runs }: Term, sinceMs: number): number {
+  if (runs.size === 0) return sinceMs;
+  const nowMs = clock.monotonicMs();
+  const each = (nowMs - sinceMs) / runs.size;
+  for (const run of runs.values()) {
     const { working } = run;
+    const { phase, led } = working;
+    if (phase !== "planning" && phase !== "computing" && phase !== "finishing") continue;
     commit(run, {
-      working: { ...working, ...spentWith(working, { calls: share, use: { mbMs, executions: 0 } }) },
+      working: { ...working, led: { ...led, [phase]: led[phase] + each, polls: led.polls + 1 } },
     });
   }
-  return count === 0 ? before : now;
+  return nowMs;
 }

@@ -24,8 +24,6 @@ export interface CoordinatorPorts {
   nextSequence(): number;
   /** Time limit of one attempt of a pack, as workers have it. */
   readonly packLimitMs: number;
-  /** Memory of an instance, for what leading costs; that of Flex Consumption by default. */
-  readonly instanceMb?: number;
 }
 
 /** The right to lead runs: the part of the election's `Leadership` that it takes. */

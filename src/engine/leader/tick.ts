@@ -32,7 +32,7 @@ export type TickOutcome = RaceOutcome | { readonly kind: "busy" } | { readonly k
 
 export interface CoordinatorOptions
   extends Pick<RaceRequest, "holder" | "region" | "about">,
-    Pick<CoordinatorPorts, "packLimitMs" | "instanceMb"> {
+    Pick<CoordinatorPorts, "packLimitMs"> {
   readonly election: ElectionSettings;
   readonly loop: CoordinateSettings;
   /** Finished runs are deleted after so many days; 0 keeps them for ever. */
@@ -67,12 +67,11 @@ export class Coordinator {
   #awayUntilMs = 0;
 
   constructor(ports: TickPorts, options: CoordinatorOptions) {
-    const { packLimitMs, keepDays, instanceMb } = options;
+    const { packLimitMs, keepDays } = options;
     const tellActive = activeGauge(ports.clock, ports.log);
     this.#ports = {
       ...ports,
       packLimitMs,
-      ...(instanceMb !== undefined && { instanceMb }),
       tellActive,
       told: new Set(),
       nextSequence: () => ++this.#sequence,

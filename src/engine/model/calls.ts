@@ -26,10 +26,6 @@ export const subtractCalls = (a: CallCounts, b: CallCounts): CallCounts => count
 export const scaleCalls = (counts: CallCounts, times: number): CallCounts =>
   countsBy((one) => counts[one] * times);
 
-/** Whole counts of one of so many equal shares, rounded down. */
-export const shareOfCalls = (counts: CallCounts, shares: number): CallCounts =>
-  countsBy((one) => Math.floor(counts[one] / shares));
-
 export const roundCalls = (counts: CallCounts): CallCounts => countsBy((one) => Math.round(counts[one]));
 
 export const totalCalls = (counts: CallCounts): number =>
@@ -45,14 +41,4 @@ export function dollarsOf(counts: CallCounts): number {
     0,
   );
   return Number(dollars.toPrecision(4));
-}
-
-/** Compact text of the counts, in the order of `billingClasses`: `1.0.2.1.0.0`. */
-export const encodeCalls = (counts: CallCounts): string => billingClasses.map((one) => counts[one]).join(".");
-
-/** The inverse of `encodeCalls`. Any other text is no calls, since the counts are only an estimate. */
-export function decodeCalls(text: string | undefined): CallCounts {
-  const numbers = (text ?? "").split(".").map(Number);
-  if (numbers.length !== billingClasses.length || !numbers.every(Number.isSafeInteger)) return noCalls;
-  return countsBy((one) => numbers[billingClasses.indexOf(one)] as number);
 }

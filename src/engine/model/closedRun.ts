@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { costSchema } from "./cost.ts";
 import { decodeJson, idSchema, versioned } from "./decode.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
 import { versions } from "./versions.ts";
@@ -32,10 +33,7 @@ const closedRunSchema = z.object({
   finishedMs: z.number().nonnegative(),
   /** When the newest retry began. */
   retriedMs: z.number().nonnegative().optional(),
-  /** As `encodeCalls`. */
-  calls: z.string(),
-  /** As `encodeUse`. */
-  use: z.string().optional(),
+  cost: costSchema,
   tags: tagsSchema.optional(),
   /** Who submitted it. */
   by: actorSchema.optional(),

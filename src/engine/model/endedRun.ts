@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { decodeCalls } from "./calls.ts";
 import type { ClosedRun } from "./closedRun.ts";
+import { costSchema } from "./cost.ts";
 import { idSchema } from "./decode.ts";
-import { costOf, costSchema, decodeUse } from "./instanceUse.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
 import type { Manifest } from "./run.ts";
 
@@ -77,7 +76,7 @@ export function endedRunOf(
       chunks: chunks && { total: chunks.total, done: chunks.done, failed: chunks.failed },
       gaps: manifest?.missing.length ? manifest.missing.slice(0, gapsShown) : undefined,
       error: error && { code: error.code.slice(0, nameMax), message: error.message.slice(0, messageMax) },
-      cost: costOf(decodeCalls(closed.calls), decodeUse(closed.use)),
+      cost: closed.cost,
       result: manifest && {
         path: `/api/runs/${run}/result?generation=${generation}`,
         container: results,

@@ -1,4 +1,4 @@
-import type { Cost } from "./instanceUse.ts";
+import type { Cost } from "./cost.ts";
 
 /** How figures are written for people, on a terminal and on a page alike. */
 
@@ -72,14 +72,7 @@ export function dollars(value: number): string {
 }
 
 /** `about $0.0123: storage $0.0003, compute $0.0120 (460 GB-s, 171 executions)`. */
-export function costText({
-  dollars: all,
-  storageDollars,
-  computeDollars,
-  gbS = 0,
-  executions = 0,
-}: Cost): string {
-  if (computeDollars === undefined) return `about ${dollars(all)} for storage; compute is not known`;
+export function costText({ dollars: all, storageDollars, computeDollars, gbS, executions }: Cost): string {
   const used = `${count(gbS)} GB-s, ${countOf(executions, "execution")}`;
   return `about ${dollars(all)}: storage ${dollars(storageDollars)}, compute ${dollars(computeDollars)} (${used})`;
 }

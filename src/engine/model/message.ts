@@ -86,8 +86,6 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     stopped: count.optional(),
     /** For the manifest: who led so far. */
     terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).optional(),
-    /** What the run has used until now, as `encodeCalls` and `encodeUse`. */
-    spent: z.object({ calls: z.string(), use: z.string().optional() }).optional(),
   }),
   /** Deletes the partials of one shard, or else all nodes; ignored unless a complete manifest exists. */
   z.object({

@@ -1,22 +1,16 @@
 import * as z from "zod";
-import { type CallCounts, decodeCalls, encodeCalls } from "./calls.ts";
 import { decodeValue } from "./decode.ts";
 import { accepts, type WantedCode } from "./identity.ts";
-import { decodeUse, encodeUse, type InstanceUse } from "./instanceUse.ts";
 
 /**
  * Facts about a partial or node in its content type, which a list returns without a read:
- * `application/json; ms=812; attempt=1; calls=2.0.3.0.0.0; use=1662976.1; plan=3f2a8b1c9d0e4a5b; code=primes%401`.
+ * `application/json; ms=812; attempt=1; plan=3f2a8b1c9d0e4a5b; code=primes%401`.
  */
 export interface OutputFacts {
   /** Time that a thread took. */
   readonly ms: number;
   /** The delivery of its message that wrote it, from 1. */
   readonly attempt: number;
-  /** Storage calls of the worker since its last report. */
-  readonly calls: CallCounts;
-  /** The run's part of the worker's instance since that report; earlier versions tell none. */
-  readonly use?: InstanceUse | undefined;
   /** The first digits of the SHA-256 of its plan; another plan has other packs under the same names. */
   readonly plan?: string | undefined;
   /** Identity of the code that made it; a node's metadata has those of all its partials. */
@@ -29,10 +23,9 @@ export interface OutputFacts {
 
 export function outputContentType(
   base: string,
-  { ms, attempt, calls, use, plan, code, saves, stops }: OutputFacts,
+  { ms, attempt, plan, code, saves, stops }: OutputFacts,
 ): string {
-  const facts = [base, `ms=${Math.round(ms)}`, `attempt=${attempt}`, `calls=${encodeCalls(calls)}`];
-  if (use !== undefined) facts.push(`use=${encodeUse(use)}`);
+  const facts = [base, `ms=${Math.round(ms)}`, `attempt=${attempt}`];
   if (plan !== undefined) facts.push(`plan=${plan}`);
   if (code !== undefined) facts.push(`code=${encodeURIComponent(code)}`);
   if (saves === true) facts.push("saves=1");
@@ -68,12 +61,9 @@ export function parseOutputFacts(contentType: string): OutputFacts {
   const code = parameters.get("code");
   const plan = parameters.get("plan");
   const stops = parameters.get("stops");
-  const use = decodeUse(parameters.get("use"));
   return {
     ms: number(parameters.get("ms")),
     attempt: number(parameters.get("attempt")),
-    calls: decodeCalls(parameters.get("calls")),
-    ...(use === undefined ? {} : { use }),
     ...(plan === undefined ? {} : { plan }),
     ...(code === undefined ? {} : { code: plain(code) }),
     ...(parameters.get("saves") === "1" ? { saves: true } : {}),

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { idSchema, sha256Pattern, versioned } from "./decode.ts";
-import { costSchema } from "./instanceUse.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
 import { contentTypeSchema, notesSchema, resultBlobSchema } from "./resultType.ts";
 import { reusedSchema, reuseSchema } from "./reuse.ts";
@@ -80,6 +79,8 @@ export const layoutSchema = z.object({
   packMs: z.number().nonnegative(),
   /** Packs that are computed at once, if the spec says so or processes were seen at work. */
   workers: z.int().positive().optional(),
+  /** Memory in MB and threads of the instance that planned: its run's cost is estimated for instances like it. */
+  instance: z.object({ mb: z.int().positive(), threads: z.int().positive() }).optional(),
   /** The calculation is asked about prefixes whether it stops there (`stop.ts`). */
   stops: z.literal(true).optional(),
 });
@@ -102,9 +103,6 @@ export const planSchema = z.object({
     .optional(),
   /** Partials of earlier plans that count as those of this one. */
   reused: z.array(reusedSchema).optional(),
-  calls: z.string(),
-  /** As `encodeUse`. */
-  use: z.string().optional(),
 });
 versioned("plan", planSchema);
 export type Plan = z.infer<typeof planSchema>;
@@ -159,10 +157,6 @@ export const manifestSchema = z.object({
   terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).default([]),
   /** Those of the run. */
   tags: tagsSchema.optional(),
-  calls: z.string(),
-  use: z.string().optional(),
-  /** Of the run until its result, at list prices: an estimate, as `costOf`. */
-  cost: costSchema.optional(),
 });
 versioned("manifest", manifestSchema);
 export type Manifest = z.infer<typeof manifestSchema>;

@@ -1,8 +1,6 @@
 import * as z from "zod";
 import { waitsSchema } from "./backOff.ts";
-import { noCalls } from "./calls.ts";
 import { idSchema, sha256Pattern, versioned } from "./decode.ts";
-import { callCountsSchema, instanceUseSchema } from "./instanceUse.ts";
 import { historySchema } from "./labels.ts";
 import { leftOutSchema } from "./leftOut.ts";
 import { earlierSchema, reusedSchema } from "./reuse.ts";
@@ -171,10 +169,12 @@ export const stateSchema = z.object({
   progress: z
     .object({ generation: z.int().positive(), turn: count, marks: z.array(progressMarkSchema) })
     .default({ generation: 1, turn: 0, marks: [] }),
-  /** Calls of the leaders, and what workers reported: their calls, and how the host gets and deletes their messages. */
-  calls: callCountsSchema,
-  /** Instances of leaders and workers, reported in the same way. Absent: only earlier versions led the run so far. */
-  use: instanceUseSchema.optional(),
+  /** How long leaders led the run in each phase, in ms, and their polls; a leader of several runs counts its time in equal parts. */
+  led: z
+    .object({ planning: ms, computing: ms, finishing: ms, polls: count })
+    .default({ planning: 0, computing: 0, finishing: 0, polls: 0 }),
+  /** Attempts at packs that ended without an output, and about how long they took. */
+  wasted: z.object({ attempts: count, ms }).default({ attempts: 0, ms: 0 }),
   /** Who asked for what. */
   history: historySchema.optional(),
   /** Terms that led this run, oldest first. */
@@ -235,7 +235,8 @@ export function firstState(
     taskMsMax: {},
     rate: 0,
     progress: { generation: of.generation, turn: 0, marks: [] },
-    calls: { ...noCalls },
+    led: { planning: 0, computing: 0, finishing: 0, polls: 0 },
+    wasted: { attempts: 0, ms: 0 },
     terms: [],
     createdMs: of.nowMs,
     updatedMs: of.nowMs,

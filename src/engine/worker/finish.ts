@@ -1,7 +1,5 @@
-import { addCalls, decodeCalls, encodeCalls } from "../model/calls.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import { isMixed } from "../model/identity.ts";
-import { addUse, costOf, decodeUse, encodeUse } from "../model/instanceUse.ts";
 import type { MessageOf } from "../model/message.ts";
 import { belongsTo, decodeFoldFacts, type FoldFacts, parseOutputFacts } from "../model/output.ts";
 import { joined, packsIn, packsOf, type Range, rangesOfShard, shardsOf, sizeOf } from "../model/packs.ts";
@@ -89,17 +87,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     attempts,
     terms: message.terms ?? [],
     ...(tags === undefined ? {} : { tags }),
-    ...spentFor(ports, message),
   });
-}
-
-/** What this attempt used, and with it the whole run until here. */
-function spentFor(ports: WorkerPorts, { spent }: MessageOf<"finish">) {
-  const [calls, use] = [ports.takeCalls(), ports.instance.take()];
-  const before = decodeUse(spent?.use);
-  const all = addCalls(calls, decodeCalls(spent?.calls));
-  const cost = spent && costOf(all, before && addUse(before, use));
-  return { calls: encodeCalls(calls), use: encodeUse(use), ...(cost && { cost }) };
 }
 
 /** What finish folds: the packs themselves in a run of one shard, else the nodes of the highest level. */

@@ -15,7 +15,6 @@ import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { askedLevel } from "../model/stop.ts";
 import { checkNamed } from "../model/storedSpec.ts";
 import { pagesOf, persist, readDocument } from "../storage/callSteps.ts";
-import { callsFor } from "../storage/calls.ts";
 import { answerSoFar } from "./answerSoFar.ts";
 import { askAgain } from "./askAgain.ts";
 import { decodeDelivery, enqueueAgain } from "./attempt/decodeDelivery.ts";
@@ -43,7 +42,7 @@ import type { ChunkNow, HeldWork } from "./signs.ts";
 export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promise<void> {
   const message = await decodeDelivery(ports, delivery);
   if (message === undefined) return;
-  await ports.instance.during(message.uid, () => handleMessage(ports, delivery, message));
+  await handleMessage(ports, delivery, message);
 }
 
 async function handleMessage(ports: WorkerPorts, delivery: Delivery, message: WorkMessage): Promise<void> {
@@ -59,7 +58,7 @@ async function handleMessage(ports: WorkerPorts, delivery: Delivery, message: Wo
       const late = ports.clock.monotonicMs() - startedMs > limits.messageMsMax;
       if (late && delivery.attempt === 1)
         await persist(ports, () => enqueueAgain(ports, { ...alone, queue: ports.names.urgent }, 0));
-      else await callsFor(one.uid, () => handleOne(ports, one, alone, held));
+      else await handleOne(ports, one, alone, held);
       held.end();
     }
   } finally {

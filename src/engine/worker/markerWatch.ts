@@ -3,7 +3,6 @@ import { decodeMarker, type Marker } from "../model/marker.ts";
 import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
 import { pagesOf } from "../storage/callSteps.ts";
-import { callsFor } from "../storage/calls.ts";
 import type { BlobStore, Clock, Metadata } from "../storage/ports.ts";
 import { type Attempt, DroppedError, type MarkerWatch, type WorkerPorts, type WorkStage } from "./ports.ts";
 import { setLatest } from "./setLatest.ts";
@@ -164,7 +163,7 @@ function runningWork(readings: MarkerReadings, clock: Clock) {
       if (polling) return;
       polling = true;
       // For all runs that work here.
-      void callsFor(undefined, poll);
+      void poll();
     },
     remove: (one: Running): void => void running.delete(one),
   };

@@ -7,8 +7,6 @@ import {
   sampleLimitMs,
   timeChunks,
 } from "../calculation/timeChunks.ts";
-import { encodeCalls } from "../model/calls.ts";
-import { encodeUse } from "../model/instanceUse.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { dependsOnWorkers, packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
@@ -78,11 +76,10 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
       shardSize: shardSizeFor(packs, ports.tree, packs - packsReused(reused)),
     }),
     packMs: chunkMs * packSize,
+    instance: ports.instance,
     ...(workers === undefined ? {} : { workers }),
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
     ...(reused.length > 0 ? { reused: [...reused] } : {}),
-    calls: encodeCalls(ports.takeCalls()),
-    use: encodeUse(ports.instance.take()),
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;

@@ -1,4 +1,3 @@
-import type { CallCounts } from "../model/calls.ts";
 import { LeasefoldError } from "../model/errors.ts";
 import type { Log } from "../model/log.ts";
 import type { WorkMessage } from "../model/message.ts";
@@ -7,7 +6,6 @@ import type { WantedOutput } from "../model/output.ts";
 import type { Range, TreeLimits } from "../model/packs.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
-import type { InstanceMeter } from "./instanceMeter.ts";
 import type { KeepPrinted } from "./keepPrinted.ts";
 import type { ChunkNow, WorkSigns } from "./signs.ts";
 import type { TaskOptions, UserCode } from "./threads/userCode.ts";
@@ -40,12 +38,8 @@ export interface WorkerPorts extends ProcessState {
 export interface ProcessState {
   readonly documents: Documents;
   readonly watch: MarkerWatch;
-  /**
-   * Takes the storage calls made for the present run since it was last called, so that each output carries what came before
-   * it; and those made for several runs at once, which go to the first that takes them.
-   */
-  readonly takeCalls: () => CallCounts;
-  readonly instance: InstanceMeter;
+  /** For plans, from which costs are estimated. */
+  readonly instance: { readonly mb: number; readonly threads: number };
   /**
    * Tells the leader that instances with this code enqueue work of a run again; gives whether a note was due. `wanted` is
    * the identity of the work, `theirs` that of this process.

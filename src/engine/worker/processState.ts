@@ -2,7 +2,6 @@ import { flexBilling } from "../model/prices.ts";
 import { oneAtATime } from "../storage/system.ts";
 import { otherCodeNotes } from "./attempt/rightCode.ts";
 import { documents } from "./documents.ts";
-import { instanceMeter } from "./instanceMeter.ts";
 import { keepPrinted } from "./keepPrinted.ts";
 import { markerWatch } from "./markerWatch.ts";
 import type { ProcessState, WorkerPorts } from "./ports.ts";
@@ -15,8 +14,7 @@ export const processState = (
 ): ProcessState => ({
   documents: documents(ports.storage.blobs, ports.names),
   watch: markerWatch(ports.storage.blobs, ports.names, ports.clock),
-  takeCalls: ports.storage.meter.take,
-  instance: instanceMeter(ports.clock, process.instanceMb ?? flexBilling.memoryMb),
+  instance: { mb: process.instanceMb ?? flexBilling.memoryMb, threads: process.threads },
   noteOtherCode: otherCodeNotes(ports),
   inTurn: oneAtATime(),
   signs: workSigns(ports, process),

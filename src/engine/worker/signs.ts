@@ -4,7 +4,6 @@ import { type Names, signBlob } from "../model/names.ts";
 import type { Range } from "../model/packs.ts";
 import type { Work } from "../model/runBlobs.ts";
 import { encodeSign, type Sign } from "../model/sign.ts";
-import { callsFor } from "../storage/calls.ts";
 import type { BlobStore, Clock, Random } from "../storage/ports.ts";
 import { oneAtATime } from "../storage/system.ts";
 import { setLatest } from "./setLatest.ts";
@@ -160,7 +159,7 @@ export function workSigns(
   function watch(entry: Entry): void {
     if (sleeping !== undefined && dueMs(entry) < sleeping.untilMs) sleeping.wake.abort();
     // For all runs that work here.
-    if (!looping && !stopped) void callsFor(undefined, loop);
+    if (!looping && !stopped) void loop();
   }
 
   function remove(entry: Entry): void {

@@ -10,7 +10,7 @@ import {
 } from "../../../src/engine/client/estimate/estimateRun.ts";
 import { countedFiles } from "../../../src/engine/client/estimate/fileUse.ts";
 import type { RunRequest } from "../../../src/engine/client/runRequest.ts";
-import { addCalls, calls, dollarsOf } from "../../../src/engine/model/calls.ts";
+import { addCalls, calls, dollarsOf, subtractCalls } from "../../../src/engine/model/calls.ts";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { readSettings } from "../../../src/engine/model/settings.ts";
 import { memoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
@@ -209,8 +209,13 @@ describe("the files that a calculation reads", () => {
         ),
       compute: async (task) => ({ bytes: await runCompute(lengths, task, files), ms: 10 }),
     };
-    const report = storage.meter.take;
-    report();
+    let before = storage.meter.counts();
+    const report = () => {
+      const now = storage.meter.counts();
+      const made = subtractCalls(now, before);
+      before = now;
+      return made;
+    };
     const calculations = { ...known, get: () => lengths };
     const ports = {
       calculations,

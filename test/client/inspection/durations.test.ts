@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { durations, histogramOf } from "../../../src/engine/client/inspection/durations.ts";
 import { submit } from "../../../src/engine/client/submit.ts";
-import { noCalls } from "../../../src/engine/model/calls.ts";
 import { outputContentType } from "../../../src/engine/model/output.ts";
 import { shardOf } from "../../../src/engine/model/packs.ts";
 import { runBlobs } from "../../../src/engine/model/runBlobs.ts";
@@ -18,7 +17,7 @@ async function timedRun(state: Partial<State>, packs: readonly number[], msOf: (
   await world.putState(run, { phase: "computing", layout: cut, packsDone: packs.length, ...state });
   const blobs = runBlobs(run.run, run.uid, state.origin);
   for (const pack of packs) {
-    const facts = { ms: msOf(pack), attempt: pack === 7 ? 2 : 1, calls: noCalls };
+    const facts = { ms: msOf(pack), attempt: pack === 7 ? 2 : 1 };
     await world.storage.blobs.create(names.runs, blobs.part(shardOf(cut, pack), pack), "1", {
       contentType: outputContentType("application/json", facts),
     });

@@ -190,7 +190,7 @@ describe("the documents that a result was computed from", () => {
 
   it("are found to differ though every pack is equal: the plan", async () => {
     const world = await recorded();
-    world.putPlan({ calls: "1" });
+    world.putPlan({ packMs: 1 });
     const found = await world.verified(right, { sample: { percent: 100 } }).ended;
     expect(found).toMatchObject({ documents: { spec: "equal", plan: "different" }, allEqual: false });
   });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { estimateCalls, expectedMs } from "../../../src/engine/client/estimate/runCalls.ts";
 import {
   addCalls,
   billedCalls,
@@ -9,6 +8,7 @@ import {
 } from "../../../src/engine/model/calls.ts";
 import { expiryBlob } from "../../../src/engine/model/names.ts";
 import { shardSizeFor, shardsOf } from "../../../src/engine/model/packs.ts";
+import { estimateCalls, expectedMs } from "../../../src/engine/model/runCost.ts";
 import { countedStorage } from "../../support/countedStorage.ts";
 import { engineWorld, simNames } from "../../support/engineWorld.ts";
 

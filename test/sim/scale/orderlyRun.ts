@@ -1,4 +1,3 @@
-import { noCalls } from "../../../src/engine/model/calls.ts";
 import { limits } from "../../../src/engine/model/limits.ts";
 import { decodeMessage, type WorkMessage } from "../../../src/engine/model/message.ts";
 import type { Names } from "../../../src/engine/model/names.ts";
@@ -72,7 +71,6 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
     contentType: outputContentType("application/octet-stream", {
       ms: run.packMs,
       attempt: 1,
-      calls: { ...noCalls, write: 1 },
     }),
   });
 
@@ -142,7 +140,6 @@ const planOf = ({ id, uid, packs, packMs }: OrderlyRun, shardSize: number): Plan
     shardSize,
     fanIn: limits.fanIn,
     packMs,
-    calls: "0.0.0.0.0.0",
   },
 });
 
@@ -158,5 +155,5 @@ const manifestOf = ({ id, uid, packs }: OrderlyRun): Manifest => ({
     blob: "r/u/001/1-1-a/result.json",
   },
   ...{ contentType: "application/json", bytes: 1, sha256: "00", chunks: packs, folded: packs, packs },
-  ...{ complete: true, missing: [], code: [], attempts: packs, terms: [], calls: "0.0.0.0.0.0" },
+  ...{ complete: true, missing: [], code: [], attempts: packs, terms: [] },
 });

@@ -11,10 +11,18 @@ import {
   timeChunks,
 } from "../../calculation/timeChunks.ts";
 import { addCalls, billedCalls, dollarsOf, roundCalls } from "../../model/calls.ts";
+import { costOf, costSchema } from "../../model/cost.ts";
 import { CalculationError } from "../../model/errors.ts";
-import { type Cost, costOf, costSchema } from "../../model/instanceUse.ts";
 import { limits } from "../../model/limits.ts";
 import { dependsOnWorkers, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
+import {
+  estimateCalls,
+  estimateUse,
+  expectedMs,
+  leadingPerMinute,
+  naiveCalls,
+  perPack,
+} from "../../model/runCost.ts";
 import type { Settings } from "../../model/settings.ts";
 import { prefixesOf, stoppingLayout, stoppingPackSize } from "../../model/stop.ts";
 import type { Clock } from "../../storage/ports.ts";
@@ -23,7 +31,6 @@ import { checkRequest, type RunRequest } from "../runRequest.ts";
 import { calls, count, list, seconds, text } from "../viewSchemas.ts";
 import { callsOf, type FileUse, fileUseSchema, useOf } from "./fileUse.ts";
 import { askedWorkers, type PlanWorkers } from "./planWorkers.ts";
-import { estimateCalls, estimateUse, expectedMs, leadingPerMinute, naiveCalls, perPack } from "./runCalls.ts";
 
 interface Task {
   readonly calculation: string;
@@ -69,7 +76,7 @@ const estimateShape = {
     perMinute: calls.describe("Of leading at the default settings, an estimate."),
     perChunk: z.number(),
   }),
-  ...costSchema.required().shape,
+  ...costSchema.shape,
   memoryMb: count.describe("Memory of an instance, by which its cost is estimated."),
   naive: z
     .object({ calls, billed: count, dollars: z.number() })
@@ -163,10 +170,10 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
       total,
       billed: billedCalls(total),
       perPack,
-      perMinute: leadingPerMinute,
+      perMinute: roundCalls(leadingPerMinute),
       perChunk: chunks === 0 ? 0 : billedCalls(total) / chunks,
     },
-    ...(costOf(total, estimateUse(shape, memoryMb)) as Required<Cost>),
+    ...costOf(total, estimateUse(shape, memoryMb)),
     memoryMb,
     naive: { calls: naive, billed: billedCalls(naive), dollars: dollarsOf(naive) },
   };

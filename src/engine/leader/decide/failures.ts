@@ -21,6 +21,7 @@ import {
 import { shardsThatCount } from "./stop.ts";
 import { bitsOf, countsBelow, outcomeOf, tally } from "./track.ts";
 import { verdictOf, whyFailed } from "./verdict.ts";
+import { addEnded } from "./wasted.ts";
 
 /**
  * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
@@ -100,6 +101,7 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   const tolerated = most - failedThatCount(state, layout);
   const verdict = verdictOf(records, made, { chunks: chunksOfPack(layout, pack), tolerated });
   if (verdict.kind === "fail") {
+    addEnded(draft, records, made.since);
     markFailed(draft, pack, lackingOf(state, pack, records));
     const isBeyond = shardOf(layout, pack) >= shardsThatCount(state);
     if (isBeyond && pack < (state.beyond?.pack ?? Number.POSITIVE_INFINITY))
@@ -107,6 +109,7 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   } else if (verdict.kind === "replace") {
     if (state.paused) keepTold(draft, pack, { ...made, sends }, verdict);
     if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
+    addEnded(draft, records, made.since);
     state.again[pack] = { ...made, sends };
     resendPack(draft, pack, verdict);
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };

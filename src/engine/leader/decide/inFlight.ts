@@ -4,19 +4,12 @@ import { parseWorkName, type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends } from "../../model/state.ts";
 import { type Lists, taskKey, unsentTasks } from "../notes.ts";
 import { type Observed, type Seen, type SeenSign, workKey } from "../seen.ts";
-import {
-  type Draft,
-  layoutOf,
-  resendPack,
-  resendTask,
-  roomToWrite,
-  type SendRecord,
-  sendsOf,
-} from "./draft.ts";
+import { type Draft, layoutOf, resendTask, roomToWrite, type SendRecord, sendsOf } from "./draft.ts";
 import { lostAfterMs, slowAfterMs, stuckAfterMs, taskLostAfterMs } from "./pace.ts";
 import { takenAtMs, takenUpTo, trackTaken, trackTakenAgain } from "./taken.ts";
 import { unfinishedPacks } from "./track.ts";
 import { isBehind, isFromBefore, isHidden, waitOf } from "./waits.ts";
+import { resendLost } from "./wasted.ts";
 
 /**
  * What becomes of the work in flight, by what was observed (docs/ARCHITECTURE.md, rule 18). The host hides a dead worker's
@@ -110,9 +103,9 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
     // A worker that only is slow is doubled at the very end of a run, once.
     if (finding.kind === "slow") {
       if (last && sends.sends === sends.since && sends.alone !== true)
-        resendPack(draft, pack, { waits: true });
+        resendLost(draft, pack, { waits: true });
     } else if (!isRecorded(draft, { work, sends }, finding))
-      resendPack(draft, pack, { alone: diedWith(finding), lost: !diedWith(finding) });
+      resendLost(draft, pack, { alone: diedWith(finding), lost: !diedWith(finding) });
   }
 }
 

@@ -1,5 +1,3 @@
-import { encodeCalls } from "../../model/calls.ts";
-import { encodeUse } from "../../model/instanceUse.ts";
 import type { WorkMessage } from "../../model/message.ts";
 import { chunksOfPack, indexesOf, packsOf, type Range, shardOf } from "../../model/packs.ts";
 import { parseWorkName } from "../../model/runBlobs.ts";
@@ -98,8 +96,7 @@ export function taskMessage(state: State, name: string): WorkMessage {
   const childGens = level === 0 ? undefined : gensOf(state, level, top);
   const terms = state.terms.map(({ term, holder }) => ({ term, holder }));
   const stopped = state.stopped && layout.chunks;
-  const spent = { calls: encodeCalls(state.calls), use: state.use && encodeUse(state.use) };
-  return { ...all, kind: "finish", members, gapped, childGens, stopped, terms, spent };
+  return { ...all, kind: "finish", members, gapped, childGens, stopped, terms };
 }
 
 /** The generation of each of these nodes as text, or undefined where all are of this generation. */

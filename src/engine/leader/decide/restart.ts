@@ -132,8 +132,8 @@ function mixed(closed: State, code: string | undefined): Pick<State, "code" | "m
  * reuses where only changed inputs were asked for.
  */
 function fromTheStart(closed: State, { generation, cap, changed, code, reuse }: Retry, nowMs: number): State {
-  const { run, uid, spec, term, termid, sequence, turn, command, calls, terms, createdMs, refused } = closed;
-  const { use, history } = closed;
+  const { run, uid, spec, term, termid, sequence, turn, command, terms, createdMs, refused } = closed;
+  const { led, wasted, history } = closed;
   return {
     ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
     spec,
@@ -142,8 +142,8 @@ function fromTheStart(closed: State, { generation, cap, changed, code, reuse }: 
     sequence,
     turn,
     command,
-    calls,
-    ...(use === undefined ? {} : { use }),
+    led,
+    wasted,
     ...(history === undefined ? {} : { history }),
     terms,
     refused,

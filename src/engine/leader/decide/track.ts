@@ -1,6 +1,4 @@
 import { clearBit, countBits, decodeBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
-import { decodeCalls } from "../../model/calls.ts";
-import { decodeUse, spentWith } from "../../model/instanceUse.ts";
 import { limits } from "../../model/limits.ts";
 import { belongsTo, parseOutputFacts } from "../../model/output.ts";
 import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
@@ -12,6 +10,7 @@ import { prefixAt } from "../../model/tree.ts";
 import type { Seen } from "../seen.ts";
 import { type Draft, layoutOf, nodeIn } from "./draft.ts";
 import { stopAfter } from "./stop.ts";
+import { addWasted } from "./wasted.ts";
 
 /**
  * Takes over the plan once a worker has written it: from here the run computes. `older`: the plan is older than the state, so
@@ -23,16 +22,16 @@ export function trackPlan(
 ): "planned" | "older" | undefined {
   const { state } = draft;
   if (plan === undefined || state.phase !== "planning") return undefined;
-  const { chunks, packSize, shardSize, fanIn, packMs, workers, stops, code, reused } = plan;
+  const { chunks, packSize, shardSize, fanIn, packMs, workers, instance, stops, code, reused } = plan;
   if (plan.spec !== undefined) checkNamed("spec", state.run, plan.spec, state.spec);
   state.plan = planHash;
   state.code = code;
   state.layout = { chunks, packSize, shardSize, fanIn, packMs };
   if (stops) state.layout.stops = stops;
   if (workers !== undefined) state.layout.workers = workers;
+  if (instance !== undefined) state.layout.instance = instance;
   if (reused !== undefined) state.reused = reused;
   state.phase = "computing";
-  Object.assign(state, spentWith(state, { calls: decodeCalls(plan.calls), use: decodeUse(plan.use) }));
   delete state.tasks["plan"];
   draft.decided = true;
   if (planMs >= state.createdMs) return "planned";
@@ -70,7 +69,8 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
       draft.gained += 1;
       state.durationsMs.push(facts.ms);
       state.computeMs += facts.ms;
-      Object.assign(state, spentWith(state, facts));
+      // Those of the same send before it threw.
+      addWasted(state, facts.attempt - 1, facts.ms);
     }
     open.done = encodeBitmap(done);
     delete open.recount;
@@ -91,7 +91,6 @@ export function trackNodes(draft: Draft, { nodes }: Pick<Seen, "nodes">): void {
     if (!belongsTo(state, facts)) continue;
     node.node = true;
     state.taskMsMax["combine"] = Math.max(state.taskMsMax["combine"] ?? 0, facts.ms);
-    Object.assign(state, spentWith(state, facts));
     delete state.tasks[workName({ kind: "node", level, index })];
     draft.decided = true;
     const prefix = prefixAt(layoutOf(state), level, index);

@@ -1,10 +1,9 @@
-import { decodeCalls } from "../../model/calls.ts";
 import { tagsText } from "../../model/figures.ts";
-import { costOf, decodeUse, spentWith } from "../../model/instanceUse.ts";
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { indexesOf, shardsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
+import { spentOf } from "../../model/spent.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { plannedChunks } from "../../model/stop.ts";
 import { topLevel } from "../../model/tree.ts";
@@ -40,10 +39,6 @@ export async function close(
   const { nowMs } = listed;
   const next: State = { ...state, phase, tasks: {}, again: {}, batches: [], updatedMs: nowMs };
   next.finishedMs = nowMs;
-  if (manifest !== undefined) {
-    const { calls, use } = manifest;
-    Object.assign(next, spentWith(next, { calls: decodeCalls(calls), use: decodeUse(use) }));
-  }
   if (difference !== undefined) next.refused = [...(next.refused ?? []), next.generation];
   const refused = difference !== undefined && ending.phase === "complete";
   const error = refused ? manifestDiffers(difference) : ending.error;
@@ -57,9 +52,9 @@ export async function close(
 /** `submitted` is absent where the spec does not decode. */
 export function logEnd({ log }: Term, state: State, ms: number, submitted: Submitted | undefined): void {
   const spec = submitted?.spec;
-  const { run, uid, phase, packsDone: packs, sentAgain, calls, use, error } = state;
+  const { run, uid, phase, packsDone: packs, sentAgain, error } = state;
   const tags = spec?.tags && tagsText(spec.tags);
-  const of = { calculation: spec?.calculation, tags, by: spec?.by, dollars: costOf(calls, use).dollars };
+  const of = { calculation: spec?.calculation, tags, by: spec?.by, dollars: spentOf(state).cost.dollars };
   log(logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, ...of, error: error?.message }));
 }
 

@@ -1,15 +1,14 @@
 import { cappedCall } from "../../../election/cappedCall.ts";
-import { encodeCalls } from "../../model/calls.ts";
 import { type ClosedRun, closedBlob, decodeClosedRun, encodeClosedRun } from "../../model/closedRun.ts";
 import { unlessCorrupt } from "../../model/decode.ts";
 import { endedRunOf } from "../../model/endedRun.ts";
 import { messageOf } from "../../model/errors.ts";
-import { encodeUse } from "../../model/instanceUse.ts";
 import { logEvents } from "../../model/log.ts";
 import { givenUpOf } from "../../model/outcomes.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { Manifest, Spec } from "../../model/run.ts";
 import { specBlob } from "../../model/runBlobs.ts";
+import { spentOf } from "../../model/spent.ts";
 import type { State } from "../../model/state.ts";
 import { persist } from "../../storage/callSteps.ts";
 import type { Found } from "../../storage/ports.ts";
@@ -111,8 +110,7 @@ function closedRunOf(state: State, spec: Spec | undefined, manifest: Manifest | 
     code: state.code ?? spec?.code,
     finishedMs: state.finishedMs ?? state.updatedMs,
     retriedMs: state.retriedMs,
-    calls: encodeCalls(state.calls),
-    use: state.use && encodeUse(state.use),
+    cost: spentOf(state).cost,
     tags: spec?.tags,
     by: spec?.by,
     ...(layout && {

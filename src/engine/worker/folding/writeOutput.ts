@@ -13,7 +13,7 @@ import { runBlobs } from "../../model/runBlobs.ts";
 import { persist, readDocument } from "../../storage/callSteps.ts";
 import { type Attempt, DroppedError, type WorkerPorts } from "../ports.ts";
 
-export interface Output extends Omit<OutputFacts, "calls" | "use" | "plan"> {
+export interface Output extends Omit<OutputFacts, "plan"> {
   readonly bytes: Uint8Array;
   readonly metadata?: Readonly<Record<string, string>>;
 }
@@ -43,8 +43,6 @@ export async function writeOutput(
   const write = {
     contentType: outputContentType("application/octet-stream", {
       ...facts,
-      calls: ports.takeCalls(),
-      use: ports.instance.take(),
       plan: wanted.plan && planTag(wanted.plan),
     }),
     metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },

@@ -4,7 +4,7 @@ import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { repeated } from "../options.ts";
 import { right } from "../render/table.ts";
-import { count, countOf, dollars } from "../render/text.ts";
+import { count, dollars } from "../render/text.ts";
 
 /** `leasefold costs --by team --since 30d`: what runs have cost, summed for each value of a tag. */
 export function addCosts(program: Command, session: Session): void {
@@ -25,23 +25,16 @@ export function addCosts(program: Command, session: Session): void {
         [by === undefined ? "" : by.toUpperCase(), ...titles],
         [...groups.map(({ value, ...sum }) => rowOf(value ?? `no ${by}`, sum)), rowOf("total", total)],
       );
-      if (total.unknown > 0)
-        await session.note(
-          `compute of ${countOf(total.unknown, "run")} is not known: an earlier version did it`,
-        );
       await session.note(`an estimate at ${source}, before free grants, of the runs that are not deleted`);
     });
 }
 
-const rowOf = (
-  name: string,
-  { runs, gbS = 0, executions = 0, ...sum }: Costs["total"],
-): readonly string[] => [
+const rowOf = (name: string, { runs, gbS, executions, ...sum }: Costs["total"]): readonly string[] => [
   name,
   count(runs),
   count(gbS),
   count(executions),
-  dollars(sum.computeDollars ?? 0),
+  dollars(sum.computeDollars),
   dollars(sum.storageDollars),
   dollars(sum.dollars),
 ];

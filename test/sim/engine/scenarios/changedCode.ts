@@ -143,7 +143,7 @@ export const changedCode: Readonly<Record<string, Scenario>> = {
       await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 2);
       const { uid = "" } = run() ?? {};
       const { blobs } = engine.client.storage;
-      const contentType = "application/octet-stream; ms=1; attempt=1; calls=0.0.0.0.0.0; code=ranges%402";
+      const contentType = "application/octet-stream; ms=1; attempt=1; code=ranges%402";
       const body = "[[19,20]]\nranges@2";
       const write = { contentType, metadata: { inline: "1", data: Buffer.from(body).toString("base64url") } };
       await script.world.finish(

@@ -1,32 +1,48 @@
-import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "../../model/calls.ts";
-import type { InstanceUse } from "../../model/instanceUse.ts";
-import { limits } from "../../model/limits.ts";
-import { type Layout, packsOf, packsOfShard, packsPerMessage, sizeOf } from "../../model/packs.ts";
-import { flexBilling } from "../../model/prices.ts";
-import { prefixesOf } from "../../model/stop.ts";
-import { foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
+import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "./calls.ts";
+import type { InstanceUse } from "./cost.ts";
+import { limits } from "./limits.ts";
+import { type Layout, packsOf, packsOfShard, packsPerMessage, sizeOf } from "./packs.ts";
+import { flexBilling } from "./prices.ts";
+import type { State } from "./state.ts";
+import { prefixesOf } from "./stop.ts";
+import { foldsPacksDirectly, nodeCounts } from "./tree.ts";
 
-/** The properties of a run that its duration and its calls depend on. */
+/**
+ * What a run costs, by one formula for plan and bill: from its packs and loops, and from durations, expected ones for a plan and
+ * measured ones for a bill. `test/sim/engine/bill.test.ts` compares it with what was called and what Flex Consumption would count.
+ *
+ * Not included: what a calculation reads of its own files, which `plan` adds by its samples.
+ */
+
+/** The properties of a run that its duration and its cost depend on. */
 export interface RunShape {
   readonly layout: Layout;
+  /** Packs that were computed until now, and whether the run is complete, without gaps; by default all of them. */
+  readonly done?: { readonly packs: number; readonly complete: boolean; readonly whole: boolean };
+  /** Attempts at packs that ended without an output, and their time together. */
+  readonly wasted?: State["wasted"];
+  /** Packs that were sent and have no outcome yet, or never get one. */
+  readonly inFlight?: number;
   readonly packMs: number;
   /** Time of planning, samples included. */
   readonly planMs: number;
   /** Segments that hold the inputs of a listed plan; 0 if the plan is a count. */
   readonly segments: number;
-  /** Packs computed at once, over all instances. */
+  /** Packs computed at once, over all instances; a mean. */
   readonly workers: number;
   /** Worker threads of one instance, which share what it has read. */
   readonly threads: number;
-  /** From submit to result. */
+  /** From submit to result, or for how long the run was led. */
   readonly durationMs: number;
+  /** Polls of its leaders, where they were counted. */
+  readonly polls?: number;
 }
 
 /** One storage call as seen from the same region. An assumption: the service promises none (10 to 60 ms are usual). */
 const callMs = 30;
 
 /** Time that a pack occupies its thread besides computing: its message is got and deleted, its partial is written. */
-const packOwnMs = 3 * callMs;
+export const packOwnMs = 3 * callMs;
 
 /** A leader is elected and sends the plan; the last partials are listed, combined and finished. */
 const beginMs = 1_500;
@@ -52,15 +68,20 @@ export function expectedMs({
  * Calls of leading, whatever the size of the run: each minute, and once for the term, the fast polls of a young run, its last
  * packs and its end. Measured in simulated runs at the default settings; `cost.test.ts` compares them.
  */
-export const leadingPerMinute: CallCounts = calls({ write: 29, list: 83, other: 74, queue: 45 });
-const leadingOnce: CallCounts = calls({ write: 3, list: 18, read: 15, other: 5, queue: 12, delete: 1 });
+const timedPerMinute: CallCounts = calls({ write: 29, other: 74, queue: 45 });
+const leadingOnce: CallCounts = calls({ write: 3, read: 15, other: 5, queue: 12, delete: 1 });
+/** Lists of markers, partials, records and signs in each poll, and how often a leader polls: where work is waited for, more often. */
+const perPoll: CallCounts = calls({ list: 2.6 });
+const [pollsPerMinute, pollsOnce] = [32, 7];
+export const leadingPerMinute: CallCounts = addCalls(timedPerMinute, scaleCalls(perPoll, pollsPerMinute));
 
 /**
  * Packs that last longer are in the sign of their instance, measured in the same way: what the leader reads of signs each minute,
  * and the writes of an instance each minute and for each pack.
  */
 const signedMs = limits.signAfterMsMax;
-const readingSigns: CallCounts = calls({ list: 14, queue: 17 });
+const readingSigns: CallCounts = calls({ queue: 17 });
+const pollsForSigns = 5;
 const signPerMinute: CallCounts = calls({ other: 7.5 });
 const signPerPack: CallCounts = calls({ write: 0.45, other: 0.5, delete: 0.45 });
 
@@ -72,6 +93,15 @@ const partial = calls({ write: 1, delete: 1 });
 /** A pack in a message of its own. */
 export const perPack: CallCounts = addCalls(message, partial);
 
+const allOf = ({ layout }: Pick<RunShape, "layout">) => ({
+  packs: packsOf(layout),
+  complete: true,
+  whole: true,
+});
+
+/** A message, and its record or the note that it is tried again; work that is sent again is looked for first. */
+const wastedAttempt = addCalls(message, calls({ write: 1, other: 1 }));
+
 /**
  * Estimates the storage calls of a run by billing class.
  *
@@ -81,15 +111,17 @@ export const perPack: CallCounts = addCalls(message, partial);
  * without a run too.
  */
 export function estimateCalls(shape: RunShape) {
+  const { layout, segments, wasted, done = allOf(shape) } = shape;
   const parts = {
     // Spec and marker, and two wakes.
     submit: addCalls(calls({ write: 2 }), scaleCalls(message, 2)),
-    plan: addCalls(message, calls({ write: 1 + shape.segments })),
+    plan: addCalls(message, calls({ write: 1 + segments })),
     packs: packs(shape),
+    wasted: scaleCalls(wastedAttempt, wasted?.attempts ?? 0),
     reads: workerReads(shape),
-    nodes: nodes(shape.layout),
-    finish: finish(shape.layout),
-    cleanUp: cleanUp(shape.layout),
+    nodes: done.complete ? nodes(layout) : noCalls,
+    finish: done.complete ? finish(layout) : noCalls,
+    cleanUp: done.whole ? cleanUp(layout) : noCalls,
     // The run's summary for lists.
     close: calls({ write: 1 }),
     leading: leading(shape),
@@ -100,28 +132,30 @@ export function estimateCalls(shape: RunShape) {
 
 /**
  * Estimates what the run uses of instances of so much memory, as Flex Consumption counts it: those that compute while all their
- * threads are busy, one that plans and folds, and the one that leads. Not included: packs that fail, and the clean-up.
+ * threads are busy, one that plans and folds, and the one that leads. Not included: the clean-up.
  */
 export function estimateUse(shape: RunShape, memoryMb: number): InstanceUse {
-  const { layout, packMs, planMs, workers, threads, durationMs } = shape;
+  const { layout, packMs, planMs, workers, threads, durationMs, wasted, done = allOf(shape) } = shape;
   const { leastMs, stepMs } = flexBilling;
-  const all = packsOf(layout);
-  const instances = instancesOf(all, { workers, threads });
-  const busy = Math.max(1, Math.min(threads, workers, all));
-  const computingMs = Math.max((all * (packMs + packOwnMs)) / busy, all === 0 ? 0 : instances * leastMs);
-  const folds = nodes(layout).queue / message.queue;
+  const attempts = done.packs + (wasted?.attempts ?? 0);
+  const instances = instancesOf(attempts, { workers, threads });
+  const busy = Math.max(1, Math.min(threads, workers, attempts));
+  const threadMs = done.packs * packMs + (wasted?.ms ?? 0) + attempts * packOwnMs;
+  const computingMs = Math.max(threadMs / busy, attempts === 0 ? 0 : instances * leastMs);
+  const folds = done.complete ? nodes(layout).queue / message.queue : 0;
   const tasksMs = Math.max(planMs, leastMs) + leastMs + folds * stepMs;
-  const executions = packs(shape).queue / message.queue + folds + 2;
+  const executions =
+    (packs(shape).queue + (wasted?.attempts ?? 0) * message.queue) / message.queue + folds + 2;
   const mbMs = (computingMs + tasksMs + Math.max(durationMs, leastMs)) * memoryMb;
   return { mbMs: Math.round(mbMs), executions: Math.round(executions) };
 }
 
 /** Packs that are sent after the first window, when it is known how long they take, share messages if they are short. */
-function packs({ layout, packMs }: RunShape): CallCounts {
-  const all = packsOf(layout);
+function packs({ layout, packMs, inFlight = 0, done = allOf({ layout }) }: RunShape): CallCounts {
+  const all = done.packs;
   const known = Math.max(all - limits.windowFirst, 0);
   const messages = all - known + Math.ceil(known / packsPerMessage(packMs, known));
-  return addCalls(scaleCalls(message, messages), scaleCalls(partial, all));
+  return addCalls(scaleCalls(message, messages + inFlight), scaleCalls(partial, all));
 }
 
 /**
@@ -129,8 +163,9 @@ function packs({ layout, packMs }: RunShape): CallCounts {
  * first pack that begins or ends `markerTrustMs` after the last read, on average half an interval later; so short packs
  * share a read. While longer ones compute, it reads the marker every `wantedEveryMs` for all of them.
  */
-function workerReads({ layout, packMs, segments, workers, threads, durationMs }: RunShape): CallCounts {
-  const packs = packsOf(layout);
+function workerReads(shape: RunShape): CallCounts {
+  const { packMs, segments, workers, threads, durationMs, done = allOf(shape) } = shape;
+  const { packs } = done;
   const instances = instancesOf(packs, { workers, threads });
   const betweenMs = (packMs + packOwnMs) / threads;
   const shared = (packs * betweenMs) / (limits.markerTrustMs + betweenMs / 2);
@@ -142,14 +177,20 @@ function workerReads({ layout, packMs, segments, workers, threads, durationMs }:
   return calls({ other: Math.round(heads), read: Math.round(read) });
 }
 
-function leading({ packMs, durationMs }: RunShape): CallCounts {
-  const perMinute = packMs > signedMs ? addCalls(leadingPerMinute, readingSigns) : leadingPerMinute;
-  return addCalls(leadingOnce, scaleCalls(perMinute, durationMs / 60_000));
+function leading({ packMs, durationMs, polls }: RunShape): CallCounts {
+  const minutes = durationMs / 60_000;
+  const isSigned = packMs > signedMs;
+  const perMinute = isSigned ? addCalls(timedPerMinute, readingSigns) : timedPerMinute;
+  const pollsExpected = pollsOnce + minutes * (pollsPerMinute + (isSigned ? pollsForSigns : 0));
+  return [leadingOnce, scaleCalls(perMinute, minutes), scaleCalls(perPoll, polls ?? pollsExpected)].reduce(
+    addCalls,
+  );
 }
 
-function signs({ layout, packMs, workers, threads, durationMs }: RunShape): CallCounts {
+function signs(shape: RunShape): CallCounts {
+  const { packMs, workers, threads, durationMs, done = allOf(shape) } = shape;
+  const { packs } = done;
   if (packMs <= signedMs) return noCalls;
-  const packs = packsOf(layout);
   const minutes = (instancesOf(packs, { workers, threads }) * durationMs) / 60_000;
   return addCalls(scaleCalls(signPerMinute, minutes), scaleCalls(signPerPack, packs));
 }

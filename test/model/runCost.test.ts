@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { billedCalls, type CallCounts, dollarsOf, subtractCalls } from "../../src/engine/model/calls.ts";
+import { limits } from "../../src/engine/model/limits.ts";
+import { shardSizeFor } from "../../src/engine/model/packs.ts";
 import {
   estimateCalls,
   expectedMs,
   leadingPerMinute,
   naiveCalls,
   type RunShape,
-} from "../../../src/engine/client/estimate/runCalls.ts";
-import { billedCalls, type CallCounts, dollarsOf, subtractCalls } from "../../../src/engine/model/calls.ts";
-import { limits } from "../../../src/engine/model/limits.ts";
-import { shardSizeFor } from "../../../src/engine/model/packs.ts";
+} from "../../src/engine/model/runCost.ts";
 
 function shapeOf(chunks: number, packSize: number, packMs: number, workers = 200): RunShape {
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));

@@ -1,0 +1,30 @@
+import type { State } from "../../model/state.ts";
+import type { SeenFailure } from "../seen.ts";
+import { type Draft, resendPack } from "./draft.ts";
+import { takenMs } from "./pace.ts";
+
+/** Attempts without an output cost calls and instances too (`model/runCost.ts`). Nobody tells how long each took. */
+export function addWasted(state: State, attempts: number, msEach: number): void {
+  if (attempts <= 0) return;
+  const { wasted } = state;
+  state.wasted = { attempts: wasted.attempts + attempts, ms: wasted.ms + attempts * msEach };
+}
+
+/** As long as packs take, and no longer than an attempt may. */
+const addLost = ({ state, at }: Draft): void => addWasted(state, 1, Math.min(takenMs(state), at.limitMs));
+
+/** Resends a pack whose latest attempt was lost, or is so slow that another one may be quicker. */
+export function resendLost(draft: Draft, pack: number, why: Parameters<typeof resendPack>[2]): void {
+  resendPack(draft, pack, why);
+  addLost(draft);
+}
+
+/** Those of ended sends, which are counted once: when the pack fails or is sent again. */
+export function addEnded(draft: Draft, records: readonly SeenFailure[], since: number): void {
+  for (const { send, attempts, code } of records) {
+    if (send < since) continue;
+    if (code === "time-limit") addWasted(draft.state, 1, draft.at.limitMs);
+    else addLost(draft);
+    for (let before = 1; before < attempts; before += 1) addLost(draft);
+  }
+}
