@@ -32,15 +32,7 @@ const appBytesMax = 2.25 * 1024 * 1024;
 /** All of the dashboard, as it goes over a network. */
 const pageGzipBytesMax = 50_000;
 const pageFiles = ["index.html", "app.js", "app.css"];
-const appFiles = [
-  "index.cjs",
-  "thread.cjs",
-  "piscina-worker.cjs",
-  "report.cjs",
-  "primes.wasm",
-  "options.wasm",
-  "exact.wasm",
-];
+const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs", "report.cjs", "primes.wasm", "exact.wasm"];
 
 /** Piscina starts `worker.js` beside itself; in a bundle that file has another name. */
 const piscinaWorker = {

@@ -1,2 +1,2 @@
 /** See compileKernel.mjs. */
-export function compileKernel(calculation: "primes" | "options" | "exact"): Promise<Uint8Array>;
+export function compileKernel(calculation: "primes" | "exact"): Promise<Uint8Array>;

@@ -6,9 +6,6 @@ export interface KernelMemory {
   readonly buffer: ArrayBuffer;
   grow(pages: number): number;
 }
-export interface KernelGlobal {
-  readonly value: number;
-}
 interface Wasm {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: unknown };

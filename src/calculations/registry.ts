@@ -6,14 +6,10 @@ import { describeParams, parseParams } from "../engine/calculation/params.ts";
 import { placeOf } from "../engine/calculation/placeOf.ts";
 import { ConfigError, InputError, messageOf } from "../engine/model/errors.ts";
 import { declaredVersionPattern, howToRegister, identityOf, namePattern } from "../engine/model/identity.ts";
-import { inventory } from "./inventory.ts";
-import { mandelbrot } from "./mandelbrot.ts";
-import { options } from "./options.ts";
 import { primes } from "./primes.ts";
-import { queens } from "./queens.ts";
 import { sql } from "./sql.ts";
 
-const builtIn: readonly AnyCalculation[] = [primes, queens, options, sql, inventory, mandelbrot];
+const builtIn: readonly AnyCalculation[] = [primes, sql];
 
 /** The built-in calculations and those of the user's files, given as absolute paths. Throws `ConfigError`. */
 export async function loadCalculations(files: readonly string[]): Promise<Calculations> {

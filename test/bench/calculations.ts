@@ -1,21 +1,10 @@
 import type { Bench } from "./bench.ts";
-import { inventoryBench } from "./calculations/inventory.ts";
-import { mandelbrotBench } from "./calculations/mandelbrot.ts";
 import type { CalculationBench } from "./calculations/measure.ts";
-import { optionsBench } from "./calculations/options.ts";
 import { primesBench } from "./calculations/primes.ts";
-import { queensBench } from "./calculations/queens.ts";
 import { runOnTwo, startTwo } from "./calculations/runOnTwo.ts";
 import { sqlBench } from "./calculations/sql.ts";
 
-const modules: readonly CalculationBench[] = [
-  primesBench,
-  queensBench,
-  optionsBench,
-  sqlBench,
-  inventoryBench,
-  mandelbrotBench,
-];
+const modules: readonly CalculationBench[] = [primesBench, sqlBench];
 
 /** In a run this long, its start and end no longer count. */
 const longRunS = 30;

@@ -69,7 +69,7 @@ export async function contenderGroup(
   const names = namesOf(namespace);
   const client: Client = { storage, names, clock, random, calculations: await loadCalculations([]) };
   await ensureContainersAndQueues(client);
-  await submit(client, { calculation: "queens", params: { n: 6 } });
+  await submit(client, { calculation: "primes", params: { to: 1e9 } });
   const lease = storage.lease(names.coordination, leaderBlob);
   let newest: Omit<Reign, "seenMs"> = { term: 0, index: -1, saidMs: 0 };
   let onTerm = (): void => {};

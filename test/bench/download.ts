@@ -137,7 +137,7 @@ async function storeResult(connectionString: string, bytes: number) {
   const names = namesOf("leasefold");
   const client: Client = { storage, names, clock, random, calculations: await loadCalculations([]) };
   await ensureContainersAndQueues(client);
-  const { run, uid } = await submit(client, { calculation: "queens", params: { n: 5 }, id: "large" });
+  const { run, uid } = await submit(client, { calculation: "primes", params: { to: 1e6 }, id: "large" });
   const hash = createHash("sha256");
   async function* body() {
     const pieceBytes = 4 * 2 ** 20;

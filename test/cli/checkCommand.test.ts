@@ -244,10 +244,11 @@ mine: 1 broken, 3 not tried
     expect(advice(out)).toEqual([]);
   });
 
-  it.each(["primes --to 1e6", "queens --n 8", "options --paths 1e5", "mandelbrot --width 64 --height 64"])(
+  it.each(["primes --to 1e6", "queens/queens.ts --n 8", "options/options.ts --paths 2e5"])(
     "check warns of nothing in %s",
     async (line) => {
-      const { exitCode, out } = await run(`check ${line} --chunks 8`);
+      const file = line.includes("/") ? `${join(import.meta.dirname, "../../examples")}/` : "";
+      const { exitCode, out } = await run(`check ${file}${line} --chunks 8`);
       expect([exitCode, advice(out)]).toEqual([0, []]);
     },
   );
@@ -301,8 +302,8 @@ mine: 1 broken, 3 not tried
     ["check", "missing required argument"],
     ["check ./nothing.ts", "there is no calculation file"],
     ["check nothing", 'or give its file, such as "leasefold check ./mine.ts"'],
-    ["check queens --n 99", "invalid --n: 99: must be at most 18"],
-    ["check queens --chunks 0", "invalid --chunks: 0: must be at least 1"],
+    ["check primes --to 1e20", "invalid --to: 1e20: must be at most"],
+    ["check primes --chunks 0", "invalid --chunks: 0: must be at least 1"],
   ])("%s is refused on one line with exit code 2", async (line, message) => {
     const { exitCode, out, err } = await run(line);
     expect([exitCode, out, err.split("\n").length]).toEqual([2, "", 2]);

@@ -1,9 +1,11 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { FileAccess } from "../../src/engine/calculation/files.ts";
 import type { Finding } from "../../src/engine/calculation/laws/findings.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
 import { lawsInThread } from "../../src/tools/cli/check/lawsInThread.ts";
 
+const inventory = join(import.meta.dirname, "../../examples/inventory/inventory.ts");
 const content = new Map([1, 2, 3].map((file) => [`c/${file}`, Buffer.from(`file ${file}`)]));
 const access: FileAccess = {
   async list(source) {
@@ -19,14 +21,20 @@ test("a check of a calculation that lists and reads files gets them, and tries e
   const { ended } = await lawsInThread(
     { clock: systemClock, signal: new AbortController().signal, err },
     {
-      ...{ files: [], name: "inventory", tokens: ["--source", "c/"], pairs: [], own: [], limitMs: 15_000 },
+      ...{
+        files: [inventory],
+        name: "inventory",
+        tokens: ["--source", "c/"],
+        pairs: [],
+        own: [],
+        limitMs: 15_000,
+      },
       chunks: 10,
     },
     { access, memoryMb: 256, packLimitMs: 60_000 },
     (finding) => void findings.push(finding),
   );
-  // Small files share a chunk.
-  expect(ended).toMatchObject({ count: 1 });
+  expect(ended).toMatchObject({ count: 3 });
   expect(findings.filter(({ outcome }) => outcome === "holds").map(({ law }) => law)).toContain("compute");
   expect(findings.filter(({ outcome }) => outcome === "broken")).toEqual([]);
 });

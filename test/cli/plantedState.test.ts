@@ -70,7 +70,7 @@ async function run(line: string) {
 }
 
 describe("a planted .leasefold/local.json", () => {
-  it.each(["calculations", "calculations primes", "plan queens --n 6"])(
+  it.each(["calculations", "calculations primes", "plan primes --to 1e6"])(
     "loads no code in %s",
     async (line) => {
       const { exitCode, out } = await run(line);

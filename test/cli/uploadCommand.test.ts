@@ -105,10 +105,10 @@ describe("leasefold upload", () => {
 describe("leasefold submit --upload", () => {
   it("uploads first, and the run reads what was uploaded", async () => {
     const world = await builtIn();
-    const { exitCode, out } = await ran(world, "submit inventory --upload sales --batch 3 --id r1");
+    const { exitCode, out } = await ran(world, "submit sql --upload sales --query select --id r1");
     expect([exitCode, out]).toEqual([0, "r1\n"]);
     const spec = (await readSpec(world.client, "r1"))?.value;
-    expect(spec?.params).toEqual({ source: "test-inputs/sales/", batch: 3 });
+    expect(spec?.params).toMatchObject({ source: "test-inputs/sales/", query: "select" });
     expect(world.storage.operator.blobNames(names.inputs)).toHaveLength(2);
   });
 
@@ -118,11 +118,11 @@ describe("leasefold submit --upload", () => {
       "invalid --upload: primes reads no files: it has no parameter source",
     ],
     [
-      "submit inventory --upload sales --source c/",
+      "submit sql --upload sales --query select --source c/",
       "invalid --upload: it sets the source itself: leave --source out",
     ],
-    ["submit inventory --upload sales --batch 0", "batch: "],
-    ["submit inventory --upload salse", "there is no file or folder salse"],
+    ["submit sql --upload sales --query select --chunk-bytes 0", "chunk-bytes: "],
+    ["submit sql --upload salse --query select", "there is no file or folder salse"],
   ])("%s is refused before anything is sent", async (line, message) => {
     const world = await builtIn();
     const { exitCode, err } = await ran(world, line);

@@ -55,12 +55,12 @@ test("a file that is torn at first is read again after the pauses of the run", a
 });
 
 test("the files of a built-in calculation may come late too", async () => {
-  const params = { source: sourceOf("listed") };
-  const request = { calculation: "inventory", params, attempts: 50, retryAfterS: [1] };
+  const params = { source: sourceOf("listed"), query: "select count(*) from data" };
+  const request = { calculation: "sql", params, attempts: 50, retryAfterS: [1] };
   const { run } = await submit(app.client, request);
   const waiting = await app.until(run, ({ waits }) => waits !== undefined);
   expect(waiting.waits).toMatchObject({ code: "empty-source" });
-  await put("listed/a.txt", "a");
+  await put("listed/a.csv", "a\n1\n");
   expect(await app.until(run, ({ active }) => !active)).toMatchObject({ phase: "complete" });
 });
 

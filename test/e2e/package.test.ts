@@ -96,8 +96,8 @@ test("the package is host.json, package.json, the bundle and the own calculation
       LEASEFOLD_READ_ONLY: String(index === 1),
     }),
   });
-  // Eight queens have 92 solutions; 871 takes most steps below 1,000 (OEIS A006877); half of 4 · (0 + 1 + 2) is 6.
-  expect(await resultOf("queens", { n: 8 })).toContain("92");
+  // There are 9,592 primes below 100,000; 871 takes most steps below 1,000 (OEIS A006877); half of 4 · (0 + 1 + 2) is 6.
+  expect(await resultOf("primes", { to: 100_000 })).toContain("9592");
   expect(JSON.parse(await resultOf("collatz", { below: 1000 }))).toEqual({
     below: 1000,
     start: 871,
@@ -130,7 +130,7 @@ test("without the binary of Linux x64 there is no package", () => {
 
 test("it answers what the dashboard asks, and 304 without a body where nothing has changed", async () => {
   const run = async (path: string, headers: Record<string, string> = {}) =>
-    ask(0, `runs/packed-queens${path}`, { headers });
+    ask(0, `runs/packed-primes${path}`, { headers });
   for (const path of ["", "/map"]) {
     let etag = "";
     // The leader closes the run in a few writes after its result is there.
@@ -145,33 +145,33 @@ test("it answers what the dashboard asks, and 304 without a body where nothing h
   const [durations, timeline, manifest, report] = await Promise.all(
     ["/durations", "/timeline", "/manifest", "/report"].map((path) => run(path)),
   );
-  expect(await durations?.json()).toMatchObject({ run: "packed-queens", p50Ms: expect.any(Number) });
+  expect(await durations?.json()).toMatchObject({ run: "packed-primes", p50Ms: expect.any(Number) });
   expect(await timeline?.json()).toMatchObject({ terms: [{ holder: expect.stringMatching(/^node-/) }] });
   expect(await manifest?.json()).toMatchObject({ complete: true });
-  expect(await report?.text()).toMatch(/^<!doctype html>.*<h1>packed-queens<\/h1>/s);
+  expect(await report?.text()).toMatch(/^<!doctype html>.*<h1>packed-primes<\/h1>/s);
 });
 
 test("it plans in a thread of its own, and code that fails there is an answer", async () => {
   const plan = (params: object) =>
-    ask(0, "plan", { method: "POST", body: JSON.stringify({ calculation: "queens", params }) });
-  const planned = await plan({ n: 9 });
+    ask(0, "plan", { method: "POST", body: JSON.stringify({ calculation: "primes", params }) });
+  const planned = await plan({ to: 9 });
   expect([planned.status, await planned.json()]).toEqual([
     200,
-    expect.objectContaining({ calculation: "queens", chunks: expect.any(Number) }),
+    expect.objectContaining({ calculation: "primes", chunks: expect.any(Number) }),
   ]);
-  const wrong = await plan({ n: -1 });
-  expect([wrong.status, await wrong.json()]).toEqual([400, expect.objectContaining({ field: "n" })]);
+  const wrong = await plan({ to: -1 });
+  expect([wrong.status, await wrong.json()]).toEqual([400, expect.objectContaining({ field: "to" })]);
 });
 
 test("an instance with LEASEFOLD_READ_ONLY shows everything and changes nothing", async () => {
   expect(await (await ask(1, "instance")).json()).toMatchObject({ readOnly: true });
-  expect((await ask(1, "runs/packed-queens")).status).toBe(200);
-  const deleted = await ask(1, "runs/packed-queens", { method: "DELETE" });
+  expect((await ask(1, "runs/packed-primes")).status).toBe(200);
+  const deleted = await ask(1, "runs/packed-primes", { method: "DELETE" });
   expect([deleted.status, await deleted.json()]).toEqual([
     403,
     expect.objectContaining({ code: "read-only" }),
   ]);
-  expect(await (await ask(0, "runs/packed-queens")).json()).toMatchObject({ word: "complete" });
+  expect(await (await ask(0, "runs/packed-primes")).json()).toMatchObject({ word: "complete" });
 });
 
 test("the build stops at a file that is no calculation", async () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pMap from "p-map";
 import { expect, test } from "vitest";
@@ -11,10 +12,11 @@ import { totalCalls } from "../../src/engine/model/calls.ts";
 import { startRealApp } from "../support/realApp.ts";
 
 const files = 300;
-const params = { source: "leasefold-inputs/many/", batch: 1 };
+const params = { source: "leasefold-inputs/many/" };
+const inventory = join(import.meta.dirname, "../../examples/inventory/inventory.ts");
 
 test("of many files one changes and one is added: only their packs are computed, and the bytes are those of a run without reuse", async () => {
-  const app = await startRealApp({ instances: 2 });
+  const app = await startRealApp({ instances: 2, calculations: [inventory] });
   await using _ = { [Symbol.asyncDispose]: () => app.stop() };
   const { client, until } = app;
   const { blobs } = client.storage;

@@ -43,7 +43,7 @@ test("without any app members lead, join, leave and die during a run, and it end
   const file = await writeSlow();
   const on = ["--namespace", "alone"];
   // The one that leads first has other work: only others compute, so the run shows that they did.
-  const leads = await member(storage, ...on, "--lead", "--calculation", "queens");
+  const leads = await member(storage, ...on, "--lead", "--calculation", "primes");
   const options = ["--n", "200", "--pack-size", "5", "--id", "r"];
   const submitted = await leasefold("submit", file, ...options, ...on, "--connection", storage);
   expect(submitted).toMatchObject({ code: 0 });

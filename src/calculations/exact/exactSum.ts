@@ -1,5 +1,4 @@
 import { CalculationError } from "../../engine/model/errors.ts";
-import { blockNormals, columnAdder, doublesAt, pathLoops } from "../options/kernel.ts";
 import { type Dyadic, dyadicOf, exponentField, nearestRatio, powerOfTwo, sumOf } from "./dyadic.ts";
 
 /**
@@ -10,8 +9,6 @@ import { type Dyadic, dyadicOf, exponentField, nearestRatio, powerOfTwo, sumOf }
  */
 export interface ExactSum {
   add(x: number): void;
-  /** Adds `values[from..to)`; of many values faster than one by one. */
-  addAll(values: Float64Array, from?: number, to?: number): void;
   merge(other: ExactSum): void;
   /** Correctly rounded: to the nearest double, ties to even; Infinity beyond the largest. */
   value(): number;
@@ -54,27 +51,6 @@ const splitters = Float64Array.from(
   (_, j) => 1.5 * powerOfTwo(52 + limbBits * j + splitBits - 1075),
 );
 
-/** Started with the first use, as the kernel takes milliseconds. */
-let addBlock: ReturnType<typeof blockAdder> | undefined;
-
-/** Returns a function that adds at most `blockNormals` values, which the kernel of `options` sums up in registers. */
-function blockAdder() {
-  const loops = pathLoops();
-  const addColumn = columnAdder(loops);
-  const column = doublesAt(loops, loops.columns, blockNormals + 1);
-  const bound = doublesAt(loops, loops.bounds, 1);
-  return (sum: ExactSum, values: Float64Array): void => {
-    const { length } = values;
-    let largest = 0;
-    for (let i = 0; i < length; i++) largest = Math.max(largest, Math.abs(values[i] as number));
-    bound[0] = largest;
-    column.set(values);
-    // The kernel takes two at a time.
-    column[length] = 0;
-    addColumn(sum, 0, column, length);
-  };
-}
-
 /** An encoded mantissa is added in pieces of this many bits. */
 const pieceBits = 48;
 
@@ -107,13 +83,6 @@ class LimbSum implements ExactSum {
     limbs[at] = (limbs[at] as number) + (x - upper);
     limbs[at + 2] = (limbs[at + 2] as number) + upper;
     if (++this.#adds === addsMax) this.#carry();
-  }
-
-  addAll(values: Float64Array, from = 0, to = values.length): void {
-    addBlock ??= blockAdder();
-    const end = Math.min(to, values.length);
-    for (let at = from; at < end; at += blockNormals)
-      addBlock(this, values.slice(at, Math.min(end, at + blockNormals)));
   }
 
   merge(other: ExactSum): void {

@@ -15,16 +15,10 @@ const sales = Array.from({ length: 12_000 }, (_, row) => `${shops[row % 3]},${ro
 const tables = memoryFiles(
   new Map([1, 2].map((file) => [`data/${file}.csv`, `shop,k,price\n${sales.slice(file * 1_000).join("")}`])),
 );
-const texts = memoryFiles(
-  new Map(Array.from({ length: 40 }, (_, file) => [`data/${file}.txt`, "x".repeat(file)])),
-);
 
 /** Small, and still of three chunks and more. */
 const entries: Readonly<Record<string, Entry>> = {
   primes: { params: { to: 3e8 } },
-  queens: { params: { n: 7 } },
-  mandelbrot: { params: { width: 256, height: 192, centerX: -0.5, centerY: 0, span: 3, samples: 1 } },
-  options: { params: { paths: 1e6 } },
   sql: {
     params: {
       source: "data/",
@@ -34,7 +28,6 @@ const entries: Readonly<Record<string, Entry>> = {
     },
     files: tables,
   },
-  inventory: { params: { source: "data/", batch: 8 }, files: texts },
 };
 
 const known = await loadCalculations([]);

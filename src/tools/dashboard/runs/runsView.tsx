@@ -180,13 +180,13 @@ function FirstRun({ readOnly }: { readonly readOnly: boolean | undefined }): JSX
     <Empty title="No runs yet">
       {readOnly !== false ? null : (
         <p>
-          <a class="button primary" href={hashOf({ view: "submit", calculation: "queens" })}>
+          <a class="button primary" href={hashOf({ view: "submit", calculation: "primes" })}>
             Submit the first one
           </a>
         </p>
       )}
       <p>or, in a terminal:</p>
-      <pre class="code">leasefold submit queens --n 12 --wait</pre>
+      <pre class="code">leasefold submit primes --to 1e9 --wait</pre>
       {readOnly === true ? (
         <Notice tone="run">This page is read-only: it shows runs and starts none.</Notice>
       ) : null}

@@ -47,12 +47,12 @@ def download(path):
 
 
 # The same id with the same parameters is the same run, so that a program that is started again continues it.
-run = {"calculation": "queens", "params": {"n": 10}, "id": "queens-10", "tags": {"team": "chess"}}
+run = {"calculation": "primes", "params": {"to": 100000000}, "id": "primes-8", "tags": {"team": "numbers"}}
 ask("POST", "runs", run)
 status = {"active": True}
 while status["active"]:
-    status = json.loads(ask("GET", "runs/queens-10?wait=20")[1])
+    status = json.loads(ask("GET", "runs/primes-8?wait=20")[1])
     print(status["word"], status.get("packs"), file=sys.stderr)
 if status["phase"] != "complete":
     sys.exit(f"the run has {status['phase']}: {status.get('error')}")
-print(download("runs/queens-10/result").decode())
+print(download("runs/primes-8/result").decode())

@@ -5,7 +5,7 @@ const { LEASEFOLD_URL: url = "", LEASEFOLD_KEY: key = "" } = process.env;
 const leasefold = connect({ url, key });
 
 // The same id with the same parameters is the same run, so that a program that is started again continues it.
-const run = await leasefold.submit("queens", { n: 10 }, { id: "queens-10", tags: { team: "chess" } });
+const run = await leasefold.submit("primes", { to: 1e8 }, { id: "primes-8", tags: { team: "numbers" } });
 for await (const { word, packs } of run.watch())
   console.error(`${run.id} ${word} ${packs === undefined ? "" : `${packs.done}/${packs.total}`}`);
 
