@@ -159,6 +159,7 @@ const made = await Promise.all([
     entryPoints: {
       "piscina-worker": "node_modules/piscina/dist/worker.js",
       cli: "src/tools/cli/main.ts",
+      azuriteProcess: "src/tools/local/azuriteProcess.ts",
       checkThread: "src/tools/cli/check/checkThread.ts",
       loadThread: "src/tools/cli/loadThread.ts",
     },

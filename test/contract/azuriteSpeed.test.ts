@@ -1,14 +1,13 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { BlobServiceClient, AccountSASPermissions as ForBlobs } from "@azure/storage-blob";
 import { AccountSASPermissions as ForQueues, QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
-import { type Azurite, azuritePreload, startAzurite } from "../../src/tools/local/azurite.ts";
+import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { connectionStringOf, newAccount } from "../../src/tools/local/storageAccount.ts";
 import { cpuSecondsOf } from "../bench/cpu.ts";
 
@@ -156,35 +155,6 @@ describe("the emulator with functions that do less work", () => {
     // Most of what is asked succeeds, so that more than errors is compared.
     const succeeded = theirs?.filter((one) => / 2\d\d /.test(one)) ?? [];
     expect(succeeded.length).toBeGreaterThan(0.7 * (blobRequests.length + queueRequests.length));
-  });
-
-  it("loads telemetry and the SQL store only where they are used, and then the very ones", async () => {
-    const manifest = createRequire(import.meta.url).resolve("azurite/package.json");
-    const script = `
-      const load = require("node:module").createRequire(${JSON.stringify(manifest)});
-      const { BlobServerFactory } = load("./dist/src/blob/BlobServerFactory");
-      const { AzuriteTelemetryClient } = load("./dist/src/common/Telemetry");
-      const { default: Environment } = load("./dist/src/common/Environment");
-      const filesOf = (name) => Object.keys(load.cache).filter((path) => path.split(/[\\/]/).includes(name));
-      const loaded = () => ["applicationinsights", "sequelize"].map((name) => filesOf(name).length > 1);
-      const before = loaded();
-      process.env.AZURITE_DB = "mysql://nobody@127.0.0.1/none";
-      const { setup } = AzuriteTelemetryClient.appInsights;
-      new BlobServerFactory().createServer(new Environment()).then((server) => console.log(JSON.stringify({
-        ...{ before, after: loaded(), server: server instanceof load("./dist/src/blob/SqlBlobServer").default },
-        telemetry: setup === load("applicationinsights").setup,
-      })));
-    `;
-    const told = async (...more: string[]) => {
-      const options = { env: { ...process.env, AZURITE_DB: undefined } };
-      const child = promisify(execFile)(process.execPath, [...more, "-e", script, "azurite"], options);
-      return JSON.parse((await child).stdout);
-    };
-    const after = { after: [true, true], server: true, telemetry: true };
-    expect(await told()).toEqual({ before: [true, true], ...after });
-    expect(await told("--import", azuritePreload(manifest, { tables: false, location: undefined }))).toEqual({
-      ...{ before: [false, false], ...after },
-    });
   });
 
   it("takes less CPU for messages that wait among others, and for lists", async () => {

@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../../engine/model/errors.ts";
+import { isAlive } from "./supervisor.ts";
 
 /**
  * One emulator at a time on a data folder: two overwrite each other's records. The emulator's own process holds a lock of
@@ -19,35 +20,27 @@ export const lockedExitCode = 75;
 const endingMsMax = 10_000;
 const pollMs = 50;
 
-/** Code for the emulator's process that takes the lock before the emulator loads, or ends the process. */
-export const lockData = (location: string): string => `
-import { DatabaseSync } from "node:sqlite";
-import { readFileSync, writeFileSync } from "node:fs";
-{
-  const holderPath = ${JSON.stringify(join(location, holderFile))};
-  const isHeldByLiving = () => {
-    try {
-      return process.kill(Number(readFileSync(holderPath, "utf8")), 0);
-    } catch {
-      return false;
-    }
-  };
-  const database = new DatabaseSync(${JSON.stringify(join(location, lockFile))}, { timeout: 0 });
+/** Takes the lock for as long as this process lives, the emulator's, or ends it. */
+export function holdData(location: string): void {
+  // The rest of the program does not load it.
+  const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+  const database = new DatabaseSync(join(location, lockFile), { timeout: 0 });
   // Without this reference a collected database would end the lock.
-  globalThis[Symbol("leasefold.lock")] = database;
-  for (let waitedMs = 0; ; waitedMs += ${pollMs}) {
+  held.push(database);
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
     try {
       database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
       break;
     } catch (error) {
-      if (error.errstr !== "database is locked") throw error;
-      if (waitedMs >= ${endingMsMax} || isHeldByLiving()) process.exit(${lockedExitCode});
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${pollMs});
+      if ((error as { errstr?: unknown }).errstr !== "database is locked") throw error;
+      if (waitedMs >= endingMsMax || isAlive(Number(holderOf(location)))) process.exit(lockedExitCode);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pollMs);
     }
   }
-  writeFileSync(holderPath, String(process.ppid));
+  writeFileSync(join(location, holderFile), String(process.ppid));
 }
-`;
+
+const held: object[] = [];
 
 export function dataIsLocked(location: string): InputError {
   const message = `another "leasefold up" (process ${holderOf(location)}) keeps its storage in ${location} already`;
