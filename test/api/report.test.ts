@@ -173,15 +173,6 @@ describe("the report of a run", () => {
     expect(page).not.toContain(">Manifest</h2>");
   });
 
-  it("of a run that no leader has seen has words in place of charts", async () => {
-    const { client } = await clientWorld();
-    await submit(client, { calculation: "sum", params: { to: 1 }, id: "r1" });
-    const page = await report(client, "r1");
-    expect(page).toContain("No leader has seen this run yet.");
-    expect(page).toContain("The run has no packs: it is not planned, or its plan has no chunks.");
-    expect(page).not.toContain('class="chart"');
-  });
-
   it.each(['{"n":9007199254740993}', '[{"n":9007199254740993}]', '{"n":[{"m":9007199254740993}]}'])(
     "shows the digits of the result %s, which no double holds",
     async (result) => {
@@ -208,32 +199,6 @@ describe("the report of a run", () => {
     expect(page.length).toBeLessThan(120_000);
   });
 
-  it("has no plural of one", async () => {
-    const { page } = await reported({
-      state: {
-        ...{ layout: { ...layout, chunks: 1, packSize: 1 }, cursor: 1, durationsMs: [10] },
-        ...{ packsDone: 0, packsFailed: 1, chunksDone: 0, chunksFailed: 1 },
-        open: { 0: { done: "AA", failed: "AQ" } },
-        progress: { generation: 1, turn: 0, marks: [] },
-      },
-      result: "[]",
-      manifest: { chunks: 1, folded: 0, complete: false, missing: [{ from: 0, to: 1 }] },
-    });
-    const text = page.replace(/<style>[\s\S]*?<\/style>/, "");
-    expect(text).toContain("1 pack is missing");
-    expect(text).toContain("The result lacks 1 of 1 chunk;");
-    expect(text).toContain("10 ms to 11 ms: 1 pack<");
-    expect(text.match(/\b1 (of 1 )?(packs|chunks|bars|pieces|terms|rows)\b/g)).toBeNull();
-  });
-
-  it("tells the bars of its histogram apart", async () => {
-    const durationsMs = Array.from({ length: 40 }, (_, index) => 10_000 + 20 * index);
-    const { page } = await reported({ state: { durationsMs } });
-    const titles = [...page.matchAll(/<title>([\d.]+ s) to ([\d.]+ s): /g)].map(([, from]) => from);
-    expect(titles.length).toBeGreaterThan(10);
-    expect(new Set(titles).size).toBe(titles.length);
-  });
-
   it("says of an older result which generation it is of, and how the newest ended", async () => {
     const older = { generation: 1, chunks: 12, folded: 9, complete: false, missing: [{ from: 0, to: 3 }] };
     const state = { phase: "cancelled", generation: 2 } as const;
@@ -243,22 +208,5 @@ describe("the report of a run", () => {
     expect(page).toContain("The result lacks 3 of 12 chunks");
     const newest = await reported({ result: "45", state: { phase: "complete" } });
     expect(newest.page).not.toContain("of generation 1");
-  });
-
-  it("says of a run that failed that no record tells why", async () => {
-    const state = { phase: "failed", packsDone: 3, packsFailed: 2, chunksDone: 6, chunksFailed: 4 } as const;
-    expect((await reported({ state })).page).toContain("2 packs failed; no record says why.");
-  });
-
-  it("of a million packs stays small", async () => {
-    const large = { chunks: 1_000_000, packSize: 1, shardSize: 500, fanIn: 1_000, packMs: 1 };
-    const sealed = Object.fromEntries(
-      Array.from({ length: 1_000 }, (_, shard) => [shard, { gen: 1, node: true }]),
-    );
-    const { page } = await reported({
-      state: { phase: "computing", layout: large, cursor: 500_000, open: {}, sealed },
-    });
-    expect(page.length).toBeLessThan(200_000);
-    expect(page).toContain("a cell is 500 packs, filled as far as they are done");
   });
 });

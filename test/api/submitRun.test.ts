@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readSpec } from "../../src/engine/client/runDocuments.ts";
 import { clientWorld } from "../client/clientWorld.ts";
-import { crashingStorage } from "../client/crashingStorage.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
 const body = { calculation: "sum", params: { to: 100 }, id: "r1" };
@@ -66,24 +65,6 @@ describe("POST runs", () => {
     expect(new Set(bodies.map(({ run, uid }) => `${run} ${uid}`)).size).toBe(1);
     expect(bodies.filter(({ created }) => created)).toHaveLength(1);
     expect(await post(2)).toMatchObject({ status: 409, jsonBody: { code: "id-taken" } });
-  });
-
-  it("completes with its Idempotency-Key what broke off behind any of its writes", async () => {
-    for (let after = 0; ; after += 1) {
-      const { client, clientOn, storage } = await clientWorld({ seed: after + 1, places: false });
-      const request = () =>
-        apiRequest("runs", {
-          body: { calculation: "sum", params: { to: 1 } },
-          headers: { "idempotency-key": "key-1" },
-        });
-      const crashing = clientOn(crashingStorage(storage, after).storage);
-      const { status } = await call(crashing, "POST runs", request());
-      const before = (await readSpec(client, "key-1"))?.value.uid;
-      const again = await call(client, "POST runs", request());
-      expect(again).toMatchObject({ status: 202, jsonBody: { run: "key-1", created: before === undefined } });
-      if (before !== undefined) expect(again.jsonBody).toMatchObject({ uid: before });
-      if (status === 202) break;
-    }
   });
 
   it("takes the limits that a run sets itself", async () => {

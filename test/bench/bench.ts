@@ -1,13 +1,9 @@
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { defects } from "../support/chaos/chaos.ts";
-import { calculationsBench } from "./calculations.ts";
 import { chaosBench } from "./chaos.ts";
-import { downloadBench } from "./download.ts";
 import { engineBench } from "./engine.ts";
-import { joinBench } from "./join.ts";
 import { latencyBench } from "./latency.ts";
-import { leadingBench } from "./leading.ts";
 import { overheadBench } from "./overhead.ts";
 import { peersBench } from "./peers.ts";
 import { scaleBench } from "./scale.ts";
@@ -15,12 +11,10 @@ import { soakBench } from "./soak.ts";
 import { sqlBench } from "./sql.ts";
 import { takeoverBench } from "./takeover.ts";
 import { takeoverFastBench } from "./takeoverFast.ts";
-import { timersBench } from "./timers.ts";
-import { traceBench } from "./trace.ts";
 
 /**
  * `npm run bench [-- NAME…] [--json] [--full | --quick]`: each bench answers one question about the built app in real
- * processes on a real Azurite; `leading`, `scale` and `timers` answer on a model in virtual time. Without names all of them run.
+ * processes on a real Azurite; `scale` answers on a model in virtual time. Without names all of them run.
  * `--full` takes the sizes that take minutes, `--quick` so few that only the bench itself is tried.
  */
 export interface Bench {
@@ -53,18 +47,12 @@ export interface BenchResult {
 
 const benches: readonly Bench[] = [
   latencyBench,
-  traceBench,
   overheadBench,
   takeoverBench,
   takeoverFastBench,
   engineBench,
-  leadingBench,
   scaleBench,
-  timersBench,
-  calculationsBench,
   sqlBench,
-  downloadBench,
-  joinBench,
   chaosBench,
   soakBench,
   peersBench,

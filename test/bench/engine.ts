@@ -1,7 +1,6 @@
 import { billingClasses, dollarsOf } from "../../src/engine/model/calls.ts";
 import type { Bench } from "./bench.ts";
 import { crashTails, killedRuns } from "./engineKills.ts";
-import { naiveRun } from "./engineNaive.ts";
 import { billedCalls, makeReport, perPiece, type Report, round } from "./engineReport.ts";
 import { asInAzure, chainRuns, type TimedRun } from "./engineRuns.ts";
 import { emulatorCosts } from "./engineStorage.ts";
@@ -16,23 +15,21 @@ interface Amounts {
   readonly many: number;
   readonly kills: number;
   readonly tails: number;
-  /** Chunks of the naive shape: enough to be fair, few enough to wait for. */
-  readonly naive: number;
   readonly liveBlobs: readonly number[];
 }
 
 const usual: Amounts = {
-  ...{ times: 3, chunks: 100_000, packs: 2_000, many: 10_000, kills: 30, tails: 5, naive: 2_000 },
+  ...{ times: 3, chunks: 100_000, packs: 2_000, many: 10_000, kills: 30, tails: 5 },
   liveBlobs: [0, 10_000],
 };
-const full: Amounts = { ...usual, times: 5, tails: 20, naive: 5_000, liveBlobs: [0, 10_000, 50_000] };
+const full: Amounts = { ...usual, times: 5, tails: 20, liveBlobs: [0, 10_000, 50_000] };
 /** Only tries the bench itself. */
 const few: Amounts = {
-  ...{ times: 1, chunks: 20_000, packs: 200, many: 1_000, kills: 2, tails: 1, naive: 200 },
+  ...{ times: 1, chunks: 20_000, packs: 200, many: 1_000, kills: 2, tails: 1 },
   liveBlobs: [0, 1_000],
 };
 
-/** Trivial chunks, in real processes on a real Azurite, beside the shape of one message and one blob for each chunk. */
+/** Trivial chunks, in real processes on a real Azurite. */
 export const engineBench: Bench = {
   name: "engine",
   question: "what do runs of trivial chunks cost in time, calls and dollars, and what do kills cost them?",
@@ -72,42 +69,26 @@ async function smallPacks(report: Report, { many }: Pick<Amounts, "many">): Prom
   report.goal(`at least 300 packs/s over ${many} packs of ${packSize}`, perS >= 300);
 }
 
-/** Calls and dollars of both shapes; those of Leasefold with all that leads, polls and deletes messages. */
-async function economy(report: Report, { packs, naive: naiveChunks }: Amounts): Promise<void> {
-  const naive = await naiveRun(naiveChunks);
-  const naivePerS = naiveChunks / naive.seconds;
-  report.say(`${naiveChunks} chunks with a message and a blob each: ${round(naivePerS)} a second`);
+/** Calls and dollars, with all that leads, polls and deletes messages. */
+async function economy(report: Report, { packs }: Amounts): Promise<void> {
   const chunks = packs * packSize;
   const [run] = await chainRuns(asInAzure, 1, { chunks, packSize });
   if (run === undefined) return;
   const packsPerS = packs / run.seconds;
   report.say(`${packs} packs of ${packSize}: ${round(packsPerS)} packs a second`);
   const { calls } = run;
-  const mine = { calls: billedCalls(calls) / chunks, dollars: (1e6 * dollarsOf(calls)) / chunks };
-  const theirs = {
-    calls: billedCalls(naive.calls) / naiveChunks,
-    dollars: (1e6 * dollarsOf(naive.calls)) / naiveChunks,
-  };
+  const callsPerChunk = billedCalls(calls) / chunks;
+  const dollarsPerMillion = (1e6 * dollarsOf(calls)) / chunks;
 
-  report.row(
-    `packs/s (naive: chunks/s) from submit to result: ${packs} packs`,
-    round(packsPerS),
-    round(naivePerS),
-  );
+  report.row(`packs/s from submit to result: ${packs} packs`, round(packsPerS));
   tellShares(report, "packs", [run]);
-  report.row(`billed calls per chunk, packs of ${packSize}`, round(mine.calls), round(theirs.calls));
-  report.row(
-    "by class, per pack (naive: per chunk)",
-    perPiece(calls, packs),
-    perPiece(naive.calls, naiveChunks),
-  );
-  report.row("dollars per million chunks, by calls", round(mine.dollars), round(theirs.dollars));
-  report.figures({ packsPerS, callsPerChunk: mine.calls, dollarsPerMillion: mine.dollars });
+  report.row(`billed calls per chunk, packs of ${packSize}`, round(callsPerChunk));
+  report.row("by class, per pack", perPiece(calls, packs));
+  report.row("dollars per million chunks, by calls", round(dollarsPerMillion));
+  report.figures({ packsPerS, callsPerChunk, dollarsPerMillion });
   report.figures(Object.fromEntries(billingClasses.map((one) => [`${one}-per-pack`, calls[one] / packs])));
-  report.figures({ "naive-chunksPerS": naivePerS, "naive-callsPerChunk": theirs.calls });
-  report.figures({ "naive-dollarsPerMillion": theirs.dollars });
   report.goal(`at least 60 packs/s over ${packs} packs`, packsPerS >= 60);
-  report.goal(`at most 0.05 billed calls per chunk at packs of ${packSize}`, mine.calls <= 0.05);
+  report.goal(`at most 0.05 billed calls per chunk at packs of ${packSize}`, callsPerChunk <= 0.05);
 }
 
 /** What kept a run from being quicker. */
@@ -143,11 +124,7 @@ async function tails(report: Report, { tails: times }: Amounts): Promise<void> {
   report.say(
     `worker killed in mid-pack: ${tails.map(({ seconds }) => round(seconds)).join(", ")} s to the result`,
   );
-  report.row(
-    `worker killed in mid-pack: seconds to the result, worst of ${times}`,
-    round(worst.seconds),
-    "600 or more",
-  );
+  report.row(`worker killed in mid-pack: seconds to the result, worst of ${times}`, round(worst.seconds));
   report.figures({ "tail-seconds": worst.seconds, "tail-bound": worst.boundS });
   const bound = `within 4 × p95 of a pack + 2 s + two loops (${round(worst.boundS)} s)`;
   report.goal(`after a worker's death in mid-pack the run ends ${bound}`, worst.seconds <= worst.boundS);

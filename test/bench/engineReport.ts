@@ -1,10 +1,10 @@
 import { billingClasses, type CallCounts } from "../../src/engine/model/calls.ts";
 import type { BenchResult } from "./bench.ts";
 
-/** Collects what the parts of a bench found; Leasefold and the naive shape side by side. */
+/** Collects what the parts of a bench found. */
 export interface Report {
   say(line: string): void;
-  row(figure: string, leasefold: string | number, naive?: string | number): void;
+  row(figure: string, found: string | number): void;
   figures(found: Readonly<Record<string, number>>): void;
   goal(goal: string, met: boolean): void;
   result(): BenchResult;
@@ -16,7 +16,7 @@ export function makeReport(say: (line: string) => void): Report {
   const goals: { goal: string; met: boolean }[] = [];
   return {
     say: (line) => say(`  ${line}`),
-    row: (figure, leasefold, naive = "") => void rows.push({ figure, leasefold, naive }),
+    row: (figure, found) => void rows.push({ figure, found }),
     figures: (found) => void Object.assign(figures, found),
     goal: (goal, met) => void goals.push({ goal, met }),
     result: () => ({ rows, figures, goals }),

@@ -22,25 +22,12 @@ const cases: readonly NamedCase[] = [
   { name: "ten workers", packs: 1_000, workers: 10, size: "quick" },
   { name: "a worker for each pack", packs: 1_000, workers: 1_000, size: "usual" },
   { name: "target", packs: 10_000, workers: 200, size: "quick" },
-  { name: "two cores each", packs: 10_000, workers: 100, cores: 2, size: "usual" },
-  { name: "longer packs", packs: 10_000, workers: 1_000, packMs: 5_000, cap: roomy, size: "usual" },
   { name: "a queue counts puts", packs: 30_000, workers: 1_000, cap: roomy, size: "usual", limits: puts },
-  { name: "the same, default cap", packs: 30_000, workers: 1_000, size: "usual", limits: puts },
   { name: "a queue counts calls", packs: 30_000, workers: 1_000, cap: roomy, size: "usual" },
-  { name: "the same, 2 s", packs: 30_000, workers: 1_000, packMs: 2_000, cap: roomy, size: "usual" },
   { name: "as the platform scales", packs: 10_000, workers: "elastic", size: "usual" },
   { name: "as containers scale", packs: 10_000, workers: "containers", size: "usual" },
-  { name: "the same, packs of 20 s", packs: 10_000, workers: "containers", packMs: 20_000, size: "usual" },
   { name: "from zero, functions apart", packs: 400, workers: "elastic", apart: { ready: [] }, size: "quick" },
   { name: "the same, wake ready", packs: 400, workers: "elastic", apart: { ready: ["wake"] }, size: "quick" },
-  { name: "10⁷ × 1 ms, not told", packs: 611, workers: 1_000, packMs: 16_384, size: "usual" },
-  { name: "the same, told 1,000", packs: 4_883, workers: 1_000, packMs: 2_048, told: 1_000, size: "usual" },
-  { name: "100,000 packs", packs: 100_000, workers: 200, size: "full" },
-  { name: "a million, 200 workers", packs: 1_000_000, workers: 200, chunksPerPack: 10, size: "full" },
-  {
-    ...{ name: "a million, 1,000 workers", packs: 1_000_000, workers: 1_000, chunksPerPack: 10 },
-    ...{ packMs: 2_000, cap: roomy, size: "full" },
-  },
 ];
 
 const platforms = { elastic: azureScaling, containers: containerScaling };

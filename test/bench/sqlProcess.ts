@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { sql } from "../../src/calculations/sql.ts";
 import { openDuckdb } from "../support/duckdb.ts";
-import { folderFiles } from "./calculations/folderFiles.ts";
-import { serialRun } from "./calculations/serialRun.ts";
+import { folderFiles } from "./folderFiles.ts";
+import { serialRun } from "./serialRun.ts";
 
 export interface Question {
   readonly by: "sql" | "duckdb";

@@ -6,7 +6,7 @@ import { duckdb } from "../support/duckdb.ts";
 import { lineitemCsv } from "../support/lineitem.ts";
 
 /** Query 1 of TPC-H. */
-export const pricing = `
+const pricing = `
   select returnflag, linestatus, sum(quantity) as quantity, sum(extendedprice) as price,
     sum(extendedprice * (1 - discount)) as discounted, sum(extendedprice * (1 - discount) * (1 + tax)) as charge,
     avg(quantity) as meanQuantity, avg(extendedprice) as meanPrice, avg(discount) as meanDiscount, count(*) as lines

@@ -84,47 +84,6 @@ describe("leasefold failures, leader, queues, calculations", () => {
     });
   });
 
-  it("tell of ten attempts at work that is still tried, and how many more there are", async () => {
-    const { run, client, storage, putState } = await cliWorld();
-    const submitted = await submit(client, request);
-    await putState(submitted, { phase: "computing" });
-    const { tried } = runBlobs("r1", submitted.uid);
-    for (let pack = 0; pack < 12; pack += 1) {
-      const note = {
-        v: 1,
-        cause: "error",
-        code: "x",
-        message: `chunk ${pack}: no`,
-        attempts: 1,
-        attemptsMax: 5,
-      };
-      storage.operator.overwriteBlob(
-        names.runs,
-        tried({ kind: "pack", shard: 0, pack }, 1, 1),
-        JSON.stringify(note),
-      );
-    }
-    const { out, err } = await run("failures r1");
-    expect(out.trimEnd().split("\n")).toHaveLength(10);
-    expect(err).toBe("2 more are still tried; --json shows all\n");
-  });
-
-  it("show an error whole below the table that cut it", async () => {
-    const { run, client, storage } = await cliWorld();
-    const { uid } = await submit(client, request);
-    const message = `data/a.csv has no column "price"; it has ${"a column, ".repeat(8)}and the last`;
-    const failure = { v: 1, cause: "error", code: "no-column", message, attempts: 5 };
-    for (const pack of [0, 1]) {
-      const name = runBlobs("r1", uid).failure({ kind: "pack", shard: 0, pack }, 1, 1);
-      storage.operator.overwriteBlob(names.runs, name, JSON.stringify(failure));
-    }
-    const { out } = await run("failures r1");
-    const lines = out.trimEnd().split("\n");
-    expect(lines[1]).toMatch(/^pack 0 .*…$/);
-    expect(lines.slice(3).join(" ").trim()).toBe(message);
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
-  });
-
   it("list the input of what failed where a list was planned", async () => {
     const { run, client, storage } = await cliWorld();
     const { uid } = await submit(client, request);

@@ -181,25 +181,6 @@ describe("leasefold plan in a thread of its own", () => {
       expect(estimate).not.toHaveProperty(time);
   });
 
-  it("tells that a run without chunks has nothing to measure, with exit code 0", async () => {
-    const { exitCode, out, err } = await plan({ plan: "return 0" });
-    expect([exitCode, err]).toEqual([0, ""]);
-    expect(out).toMatch(/^ {2}chunks +0\n {2}measured +nothing: the run has no chunks, so/m);
-  });
-
-  it("tells after which chunks a run may end, with packs that divide them", async () => {
-    const { out } = await plan({ plan: "return 1000", stop: "() => false" });
-    expect(out).toMatch(/^ {2}packs +63 of 16, each/m);
-    expect(out).toMatch(/^ {2}stop +it may end after 16, 32, 48 … of 1,000 chunks; the figures are of all$/m);
-  });
-
-  it("estimates by the chunks that did not fail", async () => {
-    const compute = "const { index } = arguments[0]; if (index > 1) throw new Error('no such day'); return 1";
-    const { exitCode, out } = await plan({ plan: "return 4", compute });
-    expect(exitCode).toBe(7);
-    expect(out).toMatch(/^ {2}packs +\d of \d, each about/m);
-  });
-
   it("tells what a plan threw, with exit code 7", async () => {
     const ended = await plan({ plan: 'throw new Error("no such folder")' });
     expect(ended).toMatchObject({ exitCode: 7, err: expect.stringContaining("no such folder") });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunView } from "../../src/engine/client/runView.ts";
-import { bar, liveLine, progressLine, shareOf } from "../../src/tools/cli/render/progress.ts";
+import { liveLine, progressLine, shareOf } from "../../src/tools/cli/render/progress.ts";
 import { runDetails, tryingText } from "../../src/tools/cli/render/runDetails.ts";
 import { clipped, right, table, wrapped } from "../../src/tools/cli/render/table.ts";
 import {
@@ -220,17 +220,6 @@ describe("a run", () => {
     expect(shareOf({ ...ended, phase: "complete", packs: whole })).toBe(1);
   });
 
-  it("does not count what it gives up as progress, nor as failed", () => {
-    const packs = { total: 200, sent: 200, done: 20, failed: 180, again: 0 };
-    const early = { ...view, keep: true, packs };
-    expect(progressLine(early, 99)).toMatch(/ {2}10 % {2}20\/200 packs {2}180 missing/);
-    const gaps = { ...early, keep: false, active: false, phase: "complete" as const };
-    expect(progressLine({ ...gaps, word: "complete-with-gaps" }, 99)).toMatch(/ {2}10 % .* {2}180 missing/);
-    expect(runDetails(printed(), gaps)).toMatch(
-      /progress +███░+ 10 %\n {2}packs +20 of 200 done, 180 missing,/,
-    );
-  });
-
   it.each([40, 50, 80])("shows how far it is on %i columns", (columns) => {
     const text = runDetails(printed({ columns }), view);
     expect(text).toMatch(/ progress +█+░+ 42 %\n/);
@@ -238,27 +227,6 @@ describe("a run", () => {
     const ended = { ...view, word: "complete-with-gaps", active: false } as const;
     for (const one of [{ ...view, paused: true, keep: true }, ended])
       expect(progressLine(one, columns - 1)).toContain(" 42 %");
-  });
-
-  it("says what it gave up, which had not failed", () => {
-    const packs = { total: 200, sent: 30, done: 20, failed: 0, givenUp: 180, again: 0 };
-    const early = { ...view, keep: true, packs };
-    expect(progressLine(early, 99)).toMatch(/ {2}10 % {2}20\/200 packs {2}180 given up/);
-    expect(runDetails(printed(), early)).toContain("20 of 200 done, 180 given up, 30 sent,");
-    const mixed = { ...early, packs: { ...packs, failed: 3, givenUp: 177 } };
-    expect(progressLine(mixed, 99)).toMatch(/ {2}10 % {2}20\/200 packs {2}180 missing/);
-    expect(runDetails(printed(), mixed)).toContain("20 of 200 done, 180 missing (177 given up), 30 sent,");
-  });
-
-  it("counts nothing that failed before a retry while the retry waits", () => {
-    const packs = { total: 200, sent: 200, done: 50, failed: 150, again: 0 };
-    const waiting = { ...view, phase: "waiting", word: "waiting", packs } as const;
-    expect(shareOf(waiting)).toBe(0.25);
-    expect(progressLine(waiting, 99)).toMatch(/^waiting .* 25 % {2}50\/200 packs/);
-  });
-
-  it("has a bar that is full only at the end", () => {
-    expect([bar(0, 4), bar(0.99, 4), bar(1, 4), bar(7, 4)]).toEqual(["░░░░", "███░", "████", "████"]);
   });
 
   it("says how many of the packs in flight are computed and how many wait, while signs tell", () => {
@@ -287,14 +255,6 @@ describe("a run", () => {
   cost         about $0.0015: storage $0.0008, compute $0.0007 (28 GB-s, 130
                executions)
 `);
-    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
-  });
-
-  it("tells its error to the last word, within 80 columns", () => {
-    const message = `data/a.csv has no column "price"; it has ${"another, ".repeat(9)}and the last`;
-    const text = runDetails(printed(), { ...view, active: false, error: { code: "no-column", message } });
-    const told = text.slice(text.indexOf("  error ")).replace(/^ {2}error/, "");
-    expect(told.replace(/\s+/g, " ").trim()).toBe(`${message} (no-column)`);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 

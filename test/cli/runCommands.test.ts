@@ -21,13 +21,6 @@ describe("leasefold runs, status, cancel, cap", () => {
     );
   });
 
-  it("of an unknown run end with exit code 2", async () => {
-    const { run } = await cliWorld();
-    for (const line of ["status r9", "cancel r9", "cap r9 3", "failures r9", "result r9", "watch r9"]) {
-      expect(await run(line)).toEqual({ exitCode: 2, out: "", err: 'leasefold: there is no run "r9"\n' });
-    }
-  });
-
   it("watch a run to its end", async () => {
     const { start, world, client, putState } = await cliWorld();
     const submitted = await submit(client, request);

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -44,39 +44,6 @@ describe("leasefold result --so-far", () => {
       err: "r1 so far: 123 of 1,000 chunks (12.3 %): 0–99, 200–222\n",
     });
     expect(answersLeft(world)).toEqual([]);
-  });
-
-  it("writes a file, and tells about it in JSON", async () => {
-    const world = await computing();
-    // Files are real and their time is not that of the world, which therefore goes on until the end.
-    const { ended } = world.start("result r1 --so-far -o out.json --json", { folder });
-    let done = false;
-    void ended.then(() => {
-      done = true;
-    });
-    while (!done) {
-      await world.world.advance(100);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    const { exitCode, out } = await ended;
-    expect([exitCode, await readFile(join(folder, "out.json"), "utf8")]).toEqual([0, "4950"]);
-    expect(JSON.parse(out)).toMatchObject({
-      folded: 123,
-      covers: half.covers,
-      file: join(folder, "out.json"),
-    });
-    expect(await readdir(folder)).toEqual(["out.json"]);
-  });
-
-  it("gives the result of a finished run and says so", async () => {
-    const world = await computing();
-    await world.putResult(world.submitted, "499500");
-    await world.putState(world.submitted, { phase: "complete", layout });
-    expect(await world.run("result r1 --so-far")).toEqual({
-      exitCode: 0,
-      out: "499500",
-      err: "r1 is finished: this is its result\n",
-    });
   });
 
   it("ends with exit code 3 when no worker answers in time", async () => {

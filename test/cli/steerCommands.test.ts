@@ -35,16 +35,6 @@ describe("leasefold pause, resume, cancel, cap", () => {
     expect((await readMarker(client, "r1"))?.value).toMatchObject({ command: state.command });
   });
 
-  it("say that a cancel stands as it was given", async () => {
-    const { run, submitted: of, putState } = await submitted();
-    await putState(of, { phase: "computing", layout });
-    await run("cancel r1 --keep");
-    expect(await run("cancel r1")).toMatchObject({
-      exitCode: 2,
-      err: "leasefold: run r1 is being finished with what is done; it cannot be ended without a result\n",
-    });
-  });
-
   it("say that it was so before, and that nobody has answered", async () => {
     const { run, submitted: of, putState } = await submitted();
     await putState(of, { phase: "computing", layout });
@@ -117,15 +107,6 @@ describe("leasefold retry", () => {
       });
   });
 
-  it("is refused for a run that works", async () => {
-    const { run } = await submitted();
-    const { exitCode, err } = await run("retry r1");
-    expect([exitCode, err]).toEqual([
-      2,
-      "leasefold: run r1 is waiting; only a run that has ended can be retried\n",
-    ]);
-  });
-
   it("with --wait prints the result of the new generation", async () => {
     const { start, world, client, submitted: of, putState, putResult } = await failed();
     await putResult(of, '{"sum":1}', { complete: false, missing: [{ from: 3, to: 4 }] });
@@ -140,17 +121,6 @@ describe("leasefold retry", () => {
     expect([exitCode, out]).toEqual([0, '{"sum":4950}']);
     expect(shown(err)).toMatch(/^r1 is tried again, generation 2\nwaiting/);
     expect(shown(err)).toContain("50 %  5/10 packs");
-  });
-
-  it("with --wait ends with exit code 7 when a chunk fails again", async () => {
-    const { start, world, submitted: of, putState } = await failed();
-    const { ended } = start("retry r1 --wait");
-    await world.advance(1_000);
-    const error = { code: "pack-failed", message: "pack 4 threw" };
-    await putState(of, { phase: "failed", layout, generation: 2, command: 3, error });
-    const { exitCode, out, err } = await world.finish(ended);
-    expect([exitCode, out]).toEqual([7, ""]);
-    expect(err).toContain("pack 4 threw");
   });
 
   it("-o refuses a file that cannot be written before anything is tried again", async () => {

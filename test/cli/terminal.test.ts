@@ -1,9 +1,7 @@
 import { Writable } from "node:stream";
 import { describe, expect, it, test } from "vitest";
 import { submit } from "../../src/engine/client/submit.ts";
-import { systemClock } from "../../src/engine/storage/system.ts";
 import { screenOf } from "../../src/tools/cli/render/processScreen.ts";
-import { liveLine } from "../../src/tools/cli/render/progress.ts";
 import { visible } from "../../src/tools/cli/render/terminal.ts";
 import { paint } from "../../src/tools/cli/render/text.ts";
 import { putSign, signedWork } from "../support/signedProcess.ts";
@@ -47,12 +45,6 @@ describe("a terminal", () => {
     expect(text()).toContain("\\u{9b}2J\\u{9d}52;c;eA==\\u{9c}");
   });
 
-  it("takes a live line whose data could move the cursor as one line", async () => {
-    const { target, text } = stream(true);
-    await liveLine(screenOf(target, {}), systemClock).show(`leader ${forgedLine}`, "");
-    expect(text()).toBe("\r\u001b[2Kleader \\u{d}\\u{1b}[2K\\u{1b}[1Anode-9 leads (term 99)");
-  });
-
   it("shows characters that are not seen, and leaves those of words and emoji", () => {
     for (const code of [
       0xad, 0x200b, 0x2028, 0x2029, 0x2060, 0x3164, 0xfeff, 0xfff9, 0xfffb, 0xe0001, 0xe0041,
@@ -60,15 +52,6 @@ describe("a terminal", () => {
       expect(visible(`a${String.fromCodePoint(code)}b`)).toBe(`a\\u{${code.toString(16)}}b`);
     const words = "na\u00efve \u0645\u06cc\u200c\u062e \u{1f469}\u200d\u{1f4bb} \u2601\ufe0f";
     expect(visible(words)).toBe(words);
-  });
-
-  it("shows a control character that is split between two pieces of a result", async () => {
-    const { target, text } = stream(true);
-    const screen = screenOf(target, {});
-    const bytes = Buffer.from("a\u009bb");
-    await screen.write(bytes.subarray(0, 2));
-    await screen.write(bytes.subarray(2));
-    expect(text()).toBe("a\\u{9b}b");
   });
 
   it("keeps newlines, tabs, and colors of our own", async () => {

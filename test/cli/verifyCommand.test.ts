@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { submit } from "../../src/engine/client/submit.ts";
 import { resultBlobs } from "../../src/engine/model/runBlobs.ts";
 import { names } from "../client/clientWorld.ts";
 import { sha256 } from "../client/questions/answeringWorker.ts";
@@ -50,44 +49,6 @@ describe("leasefold verify", () => {
     expect(exitCode).toBe(1);
   });
 
-  it("says that gaps were not drawn", async () => {
-    const world = await cliWorld();
-    await finishedRun(world, { complete: false, missing: [{ from: 0, to: 500 }], folded: 500 });
-    verifyingWorker(world);
-    const { exitCode, out, err } = await world.run("verify r1 --sample 3");
-    expect([exitCode, out]).toEqual([0, expect.stringContaining("3 of 100 packs computed again: 3 equal")]);
-    expect(err).toContain("50 packs have gaps; none of them was drawn");
-  });
-
-  it("says that a pack with one gap was not drawn, and that nothing was compared", async () => {
-    const world = await cliWorld();
-    await finishedRun(world, {
-      complete: false,
-      missing: Array.from({ length: 100 }, (_, pack) => ({ from: 10 * pack, to: 10 * pack + 1 })),
-      folded: 900,
-    });
-    const { exitCode, out, err } = await world.run("verify r1");
-    expect([exitCode, out]).toEqual([
-      0,
-      expect.stringContaining("0 of 100 packs computed again: none to compare"),
-    ]);
-    expect(err).toContain("100 packs have gaps; none of them was drawn");
-  });
-
-  it("says of an older result how the newest generation ended, and still compares it", async () => {
-    const world = await cliWorld();
-    const { run } = await finishedRun(world);
-    await world.putState(run, { phase: "cancelled", generation: 2 });
-    verifyingWorker(world);
-    const { exitCode, out, err } = await world.run("verify r1 --sample 3");
-    expect([exitCode, out]).toEqual([0, expect.stringContaining("3 of 100 packs computed again: 3 equal")]);
-    expect(err).toContain("r1: this result is of generation 1; generation 2 was cancelled\n");
-    expect(JSON.parse((await world.run("verify r1 --json")).out)).toMatchObject({
-      generation: 1,
-      newest: { generation: 2, phase: "cancelled" },
-    });
-  });
-
   it("tells programs the same in JSON", async () => {
     const world = await cliWorld();
     await finishedRun(world);
@@ -123,14 +84,5 @@ describe("leasefold verify", () => {
     const { exitCode, out, err } = await run(line);
     expect([exitCode, out, err.split("\n").length]).toEqual([2, "", 2]);
     expect(err).toContain(message);
-  });
-
-  it("of an unfinished run ends with exit code 3", async () => {
-    const { run, client } = await cliWorld();
-    await submit(client, { calculation: "sum", params: { to: 100 }, id: "r1" });
-    expect(await run("verify r1")).toMatchObject({
-      exitCode: 3,
-      err: expect.stringContaining("not finished"),
-    });
   });
 });

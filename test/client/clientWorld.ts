@@ -117,7 +117,7 @@ export async function clientWorld(options: { seed?: number; places?: boolean } =
 }
 
 /** A manifest of a result of JSON, as a finishing worker would write it. */
-export function manifestOf(
+function manifestOf(
   { run, uid }: { run: string; uid: string },
   change: Pick<Manifest, "bytes" | "sha256"> & Partial<Manifest>,
 ): Manifest {

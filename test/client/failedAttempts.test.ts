@@ -118,15 +118,6 @@ describe("an attempt that failed at work that is still tried", () => {
     expect((await trying()).map((one) => one.pack)).toEqual([2]);
   });
 
-  it("is skipped if its note is empty, as older versions left it, or does not decode", async () => {
-    const { blobs, put, trying } = await working();
-    put(blobs.tried(pack(1), 1, 1), "");
-    put(blobs.tried(pack(2), 1, 1), "{");
-    put(blobs.tried(pack(3), 1, 1), { ...failure, v: 99 });
-    put(blobs.tried(pack(4), 1, 1));
-    expect((await trying()).map((one) => one.pack)).toEqual([4]);
-  });
-
   it("is listed if it is one of the newest, in order of the work", async () => {
     const { world, blobs, put, trying } = await working();
     const { triedRead } = clientLimits;

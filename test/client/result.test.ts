@@ -68,20 +68,6 @@ describe("the result of a run", () => {
     },
   );
 
-  it("is not ready while the run is paused, and says so", async () => {
-    const { client, run, putState } = await submitted();
-    await putState(run, { phase: "computing", paused: true });
-    expect(await failureOf(findManifest(client, "r1"))).toMatchObject({
-      code: "not-finished",
-      message: "run r1 is not finished: it is paused",
-    });
-  });
-
-  it("is not ready before a leader has seen the run", async () => {
-    const { client } = await submitted();
-    expect(await failureOf(findManifest(client, "r1"))).toMatchObject({ code: "not-finished" });
-  });
-
   it("is refused with the reason for a failed or cancelled run", async () => {
     const { client, run, putState } = await submitted();
     await putState(run, { phase: "failed", error: { code: "x", message: "pack 3 threw" } });

@@ -119,21 +119,6 @@ describe("the status of a run", () => {
     expect((await status(client, "r1")).packs).toEqual({ total: 10, sent: 5, done: 2, failed: 1, again: 0 });
   });
 
-  it("has no rate while no instance has its code", async () => {
-    const { client, putState } = await clientWorld();
-    const run = await submit(client, request);
-    const otherCode = { wanted: "sum@1", theirs: ["sum@2"], sinceMs: 0 };
-    await putState(run, { phase: "computing", layout, packsDone: 7, rate: 4, otherCode });
-    expect((await status(client, "r1")).rate).toBeUndefined();
-  });
-
-  it("leaves out the remaining time while too few packs have ended", async () => {
-    const { client, putState } = await clientWorld();
-    const run = await submit(client, request);
-    await putState(run, { phase: "computing", layout, packsDone: 7, rate: 4 });
-    expect((await status(client, "r1")).timeLeft).toBeUndefined();
-  });
-
   it("shows a command as pending until the state has seen it", async () => {
     const { client, putState } = await clientWorld();
     const run = await submit(client, request);

@@ -71,13 +71,6 @@ describe("submitting a run", () => {
     expect(await wakes()).toBe(2);
   });
 
-  it("makes two runs of the same request without an id", async () => {
-    const { client } = await clientWorld();
-    const { id: _id, ...noId } = request;
-    const [one, two] = [await submit(client, noId), await submit(client, noId)];
-    expect(one.run).not.toBe(two.run);
-  });
-
   it("draws another id if the drawn one is taken", async () => {
     const first = await clientWorld({ seed: 3 });
     const drawn = await submit(first.client, { calculation: "sum", params: { to: 1 } });
@@ -164,19 +157,6 @@ describe("submitting a run", () => {
     expect(await failureOf(kept)).toMatchObject({ code: "id-taken" });
   });
 
-  it("makes one run of fifty submits at once", async () => {
-    const { client, world } = await clientWorld();
-    const all = await world.finish(Promise.all(Array.from({ length: 50 }, () => submit(client, request))));
-    expect(new Set(all.map(({ uid }) => uid)).size).toBe(1);
-    expect(all.filter(({ created }) => created)).toHaveLength(1);
-  });
-
-  it("makes one run of fifty submits at once before anything was started", async () => {
-    const { client, world } = await clientWorld({ places: false });
-    const all = await world.finish(Promise.all(Array.from({ length: 50 }, () => submit(client, request))));
-    expect(new Set(all.map(({ uid }) => uid)).size).toBe(1);
-  });
-
   it("makes one run of fifty submits at once and refuses the half with another request", async () => {
     const { client, world } = await clientWorld();
     const tries = Array.from({ length: 50 }, (_one, index) =>
@@ -187,22 +167,6 @@ describe("submitting a run", () => {
     const refused = settled.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
     expect([accepted.length, new Set(accepted).size, refused.length]).toEqual([25, 1, 25]);
     for (const reason of refused) expect(reason).toMatchObject({ reason: "conflict", code: "id-taken" });
-  });
-
-  it("is completed by a second submit after a crash after any of its writes", async () => {
-    for (let after = 0; ; after += 1) {
-      const { client, clientOn, storage } = await clientWorld({ seed: after + 1, places: false });
-      const crashing = crashingStorage(storage, after);
-      const outcome = await submit(clientOn(crashing.storage), request).catch((error: unknown) => error);
-      if (!(outcome instanceof Crash)) {
-        expect(after).toBeGreaterThan(4);
-        break;
-      }
-      const before = (await readSpec(client, "r1"))?.value.uid;
-      const submitted = await submit(client, request);
-      if (before !== undefined) expect(submitted).toMatchObject({ uid: before, created: false });
-      expect((await readMarker(client, "r1"))?.value.uid).toBe(submitted.uid);
-    }
   });
 
   it("is completed by any of fifty submits at once after a crash after any of its writes", async () => {

@@ -6,7 +6,6 @@ import {
   estimateCalls,
   expectedMs,
   leadingPerMinute,
-  naiveCalls,
   type RunShape,
 } from "../../src/engine/model/runCost.ts";
 
@@ -52,11 +51,6 @@ describe("the estimated calls of a run", () => {
   it("are one write and a sixteenth of a message for a short pack once its time is known", () => {
     const { packs } = estimateCalls(shapeOf(10_256, 1, 10));
     expect(packs).toMatchObject({ write: 10_256, queue: 3 * (256 + 10_000 / 16), delete: 10_256 });
-  });
-
-  it("cost about seven cents for a million chunks in packs of a hundred, and 6.8 dollars in the naive shape", () => {
-    expect(dollarsOf(estimateCalls(shapeOf(1_000_000, 100, 1_000)).total)).toBeCloseTo(0.07, 2);
-    expect(dollarsOf(naiveCalls(1_000_000))).toBeCloseTo(6.8, 1);
   });
 
   it("are at most two reads of the marker for a short pack, and one every few seconds for a long one", () => {

@@ -10,7 +10,7 @@ const bench = (...args: string[]) =>
 test("the bench answers --help with its options and the question of each bench", async () => {
   const { stdout, stderr } = await bench("--help");
   expect(stderr).toBe("");
-  for (const part of ["npm run bench", "--quick", "--json", "takeover", "calculations", "peers"])
+  for (const part of ["npm run bench", "--quick", "--json", "takeover", "scale", "peers"])
     expect(stdout).toContain(part);
 });
 

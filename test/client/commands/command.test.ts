@@ -111,24 +111,6 @@ describe("a command", () => {
     expect((await readMarker(client, "r1"))?.value).toMatchObject({ want: "paused", cap: 9, command: 2 });
   });
 
-  it("to pause, given twenty times at once, is one turn", async () => {
-    const { client, world } = await running();
-    const pauses = Array.from({ length: 20 }, () => command(client, "r1", { kind: "pause" }));
-    const given = await world.finish(Promise.all(pauses));
-    expect(given.filter((one) => one.changed)).toHaveLength(1);
-    expect((await readMarker(client, "r1"))?.value).toMatchObject({ turn: 1, command: 1 });
-  });
-
-  it.each(["pause", "resume"] as const)("to %s a cancelled run is not allowed", async (kind) => {
-    const { client } = await running();
-    await command(client, "r1", { kind: "cancel" });
-    expect(await failureOf(command(client, "r1", { kind }))).toMatchObject({
-      reason: "conflict",
-      code: "not-allowed",
-      message: expect.stringContaining("r1 is cancelled"),
-    });
-  });
-
   it.each(kinds(steering))("to %s is too late for a run that has ended", async (_kind, change) => {
     const { client, storage, run, putState, putMarker } = await running();
     for (const phase of ["complete", "failed", "cancelled"] as const) {

@@ -3,7 +3,6 @@ import type { Call } from "./farService.ts";
 
 /** What leading costs, read off the calls of one leader. A loop begins where it lists the markers with their metadata. */
 export interface LeaderFigures {
-  loops: number;
   /** List pages of one loop at most, over all runs and containers. */
   pagesPerLoopMax: number;
   /** Pages of partials, and loops that read any. */
@@ -16,8 +15,6 @@ export interface LeaderFigures {
   sends: number;
   sendsBetweenWritesMax: number;
   cleanUps: number;
-  stateWrites: number;
-  stateBytesMax: number;
 }
 
 export interface LeaderWatch {
@@ -25,17 +22,14 @@ export interface LeaderWatch {
   onCall(call: Call): void;
 }
 
-export function leaderWatch(names: Names, onLoop: () => void = () => {}): LeaderWatch {
+export function leaderWatch(names: Names): LeaderWatch {
   const figures: LeaderFigures = {
-    loops: 0,
     pagesPerLoopMax: 0,
     partPages: 0,
     partLoops: 0,
     sends: 0,
     sendsBetweenWritesMax: 0,
     cleanUps: 0,
-    stateWrites: 0,
-    stateBytesMax: 0,
   };
   let pages = 0;
   let partsInLoop = 0;
@@ -43,10 +37,8 @@ export function leaderWatch(names: Names, onLoop: () => void = () => {}): Leader
 
   const onList = (container: string, prefix: string, metadata: boolean): void => {
     if (container === names.active && metadata) {
-      figures.loops += 1;
       pages = 0;
       partsInLoop = 0;
-      onLoop();
     }
     pages += 1;
     figures.pagesPerLoopMax = Math.max(figures.pagesPerLoopMax, pages);
@@ -78,8 +70,6 @@ export function leaderWatch(names: Names, onLoop: () => void = () => {}): Leader
         onList(place, name, (body as { metadata?: boolean } | undefined)?.metadata === true);
       if ((method === "replace" || method === "create") && name.endsWith("/state.json")) {
         unwritten.delete(name.slice(0, name.indexOf("/")));
-        figures.stateWrites += 1;
-        figures.stateBytesMax = Math.max(figures.stateBytesMax, (body as string).length);
       }
     },
   };

@@ -1,7 +1,6 @@
 import { type CallCounts, noCalls, subtractCalls, totalCalls } from "../../../src/engine/model/calls.ts";
 import { limits } from "../../../src/engine/model/limits.ts";
 import { namesOf } from "../../../src/engine/model/names.ts";
-import { shardSizeFor } from "../../../src/engine/model/packs.ts";
 import { memoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
 import type { Storage } from "../../../src/engine/storage/ports.ts";
 import { virtualWorld } from "../../support/virtualClock.ts";
@@ -9,7 +8,6 @@ import { farService } from "./farService.ts";
 import { startLeader } from "./leader.ts";
 import { type LeaderFigures, leaderWatch } from "./leaderWatch.ts";
 import { withOrderlyRun } from "./orderlyRun.ts";
-import { ownCpu } from "./ownCpu.ts";
 import { noLimits, throttle } from "./serviceLimits.ts";
 import { makePlaces, runUid, startRun } from "./startRun.ts";
 
@@ -20,10 +18,6 @@ export interface LeadingCase {
   readonly perS: number;
   /** Equal runs at the same time. Default one. */
   readonly runs?: number;
-  /** CPU time of this process so far. */
-  readonly cpuMs?: () => number;
-  /** Called at each write of the state, when the leader holds all that it has read and decided in a loop. */
-  readonly onStateWrite?: () => void;
 }
 
 export interface LeadingResult extends LeaderFigures {
@@ -32,16 +26,13 @@ export interface LeadingResult extends LeaderFigures {
   /** The leader's calls but for the puts of work, which grow with the packs and not with time. */
   readonly calls: CallCounts;
   readonly callsPerMinute: number;
-  readonly stateBytesPerShard: number;
   /** Messages of work put per second, over the second half of them. */
   readonly sendsPerS: number;
-  /** CPU time of each loop beside its sends, in ms; zeros without `cpuMs`. */
-  readonly ownCpuMs: readonly number[];
 }
 
 /** The real coordinator alone, over runs of which all the rest is worked out. */
 export async function runLeading(leading: LeadingCase): Promise<LeadingResult> {
-  const { packs, packMs, perS, runs = 1, cpuMs = () => 0, onStateWrite } = leading;
+  const { packs, packMs, perS, runs = 1 } = leading;
   const world = virtualWorld();
   const { random } = world;
   const names = namesOf("leading");
@@ -53,8 +44,7 @@ export async function runLeading(leading: LeadingCase): Promise<LeadingResult> {
     near,
   );
 
-  const cpu = ownCpu(cpuMs);
-  const watch = leaderWatch(names, cpu.nextLoop);
+  const watch = leaderWatch(names);
   const clock = world.clock();
   let left = runs;
   let halfMs = 0;
@@ -68,11 +58,10 @@ export async function runLeading(leading: LeadingCase): Promise<LeadingResult> {
       if (watch.figures.sends <= (packs * runs) / 2) halfMs = lastMs;
     },
     onAnswer({ method, args }) {
-      if (method === "replace" && onStateWrite !== undefined) cpu.leaveOut(onStateWrite);
       if (method === "remove" && args[0] === names.active) left -= 1;
     },
   });
-  startLeader({ storage: cpu.apartFromSends(storage), host: near, names, clock, random, log() {} });
+  startLeader({ storage, host: near, names, clock, random, log() {} });
   const cap = Math.max(limits.capDefault, 10 * perS);
   for (const id of ids) await startRun(near, names, { chunks: packs, packSize: 1, cap }, id);
   const startedMs = world.nowMs();
@@ -84,12 +73,10 @@ export async function runLeading(leading: LeadingCase): Promise<LeadingResult> {
   const { figures } = watch;
   const puts = { ...noCalls, queue: figures.sends + figures.cleanUps };
   const calls = subtractCalls(storage.meter.counts(), puts);
-  const shards = Math.ceil(packs / shardSizeFor(packs));
   return {
     ...figures,
-    ...{ wallMs, calls, ownCpuMs: cpu.loops },
+    ...{ wallMs, calls },
     callsPerMinute: totalCalls(calls) / (wallMs / 60_000),
-    stateBytesPerShard: figures.stateBytesMax / shards,
     sendsPerS: (figures.sends - (packs * runs) / 2) / ((lastMs - halfMs) / 1_000),
   };
 }

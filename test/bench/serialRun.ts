@@ -1,7 +1,7 @@
-import { runSerially } from "../../../src/calculations/leasefold.ts";
-import type { AnyCalculation, ResultBytes } from "../../../src/engine/calculation/contract.ts";
-import type { Files } from "../../../src/engine/calculation/files.ts";
-import { parseParams } from "../../../src/engine/calculation/params.ts";
+import { runSerially } from "../../src/calculations/leasefold.ts";
+import type { AnyCalculation, ResultBytes } from "../../src/engine/calculation/contract.ts";
+import type { Files } from "../../src/engine/calculation/files.ts";
+import { parseParams } from "../../src/engine/calculation/params.ts";
 
 /** A whole run in this thread, and how long it took. Parameters are as a user gives them. */
 export async function serialRun(
@@ -14,7 +14,3 @@ export async function serialRun(
   const result = await runSerially(calculation, params, files);
   return { seconds: (performance.now() - startedMs) / 1000, result };
 }
-
-/** What a result of JSON says. */
-export const jsonOf = (result: ResultBytes): Readonly<Record<string, unknown>> =>
-  JSON.parse(Buffer.from(result.body).toString());

@@ -1,6 +1,6 @@
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Files, filesOver } from "../../../src/engine/calculation/files.ts";
+import { type Files, filesOver } from "../../src/engine/calculation/files.ts";
 
 /**
  * The files of a local folder as `container/name`, whatever the container is called; the folder must not
