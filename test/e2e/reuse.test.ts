@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pMap from "p-map";
 import { expect, test } from "vitest";
-import { command } from "../../src/engine/client/commands/command.ts";
 import { verify } from "../../src/engine/client/questions/verify.ts";
 import { findManifest } from "../../src/engine/client/result.ts";
 import { readState } from "../../src/engine/client/runDocuments.ts";
@@ -32,7 +31,7 @@ test("of many files one changes and one is added: only their packs are computed,
   /** Submits and waits; what the run computed, and what it cost. */
   async function ran(id: string, reuse?: string | true) {
     await submit(client, { calculation: "inventory", params, packSize: 1, id, ...(reuse ? { reuse } : {}) });
-    const view = await until(id, ({ active }) => !active);
+    const view = await until(id, ({ active }) => !active, 120_000);
     expect(view.word).toBe("complete");
     const state = await readState(client, id, view.uid);
     const manifest = await findManifest(client, id);
@@ -63,16 +62,6 @@ test("of many files one changes and one is added: only their packs are computed,
   expect(changed.computeMs).toBeLessThan(plain.computeMs / 20);
   expect(await app.result("added")).toBe(await app.result("plain"));
 
-  await blobs.remove(client.names.inputs, "many/000009");
-  await put(9);
-  await command(client, "added", { kind: "retry", redo: "changed-inputs" });
-  await until("added", ({ active, generation }) => !active && generation === 2);
-  const retried = await findManifest(client, "added");
-  expect(retried.reused).toEqual({
-    packs: files,
-    runs: expect.arrayContaining(["first", "changed", "added"]),
-  });
-
   const verified = await verify(client, "added", { sample: { packs: 20 } });
   expect(verified).toMatchObject({ allEqual: true, packs: { equal: 20 } });
-});
+}, 300_000);

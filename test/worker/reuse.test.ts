@@ -88,7 +88,7 @@ test("folders of earlier partials are listed by tens, each once, however many in
   const reused: Reused[] = [
     { ...of, shardSize: 3, packs: [[1, 9, 4]] },
     {
-      ...{ ...of, origin: 2, shardSize: 4 },
+      ...{ ...of, run: "s", shardSize: 4 },
       packs: [
         [9, 10, 0],
         [10, 11, 0],
@@ -96,9 +96,9 @@ test("folders of earlier partials are listed by tens, each once, however many in
     },
   ];
   const shards = [...reusedShards(reused, { from: 5, to: 12 })];
-  expect(shards.map(({ of, shard, digits, numbers }) => [of.origin, shard, digits, ...numbers])).toEqual([
-    [undefined, 2, 1, [5, 8], [6, 9], [7, 10], [8, 11]],
-    [2, 0, 0, [9, 0], [10, 0]],
+  expect(shards.map(({ of, shard, digits, numbers }) => [of.run, shard, digits, ...numbers])).toEqual([
+    ["r", 2, 1, [5, 8], [6, 9], [7, 10], [8, 11]],
+    ["s", 0, 0, [9, 0], [10, 0]],
   ]);
   const far: Reused[] = [{ ...of, shardSize: 1, packs: [[0, 20, 8]] }];
   const tens = [...reusedShards(far, { from: 0, to: 20 })];

@@ -12,7 +12,7 @@ import { defined, iso } from "./client.ts";
 import { answerOf, commandOf, commandSchema } from "./commands/commandAnswer.ts";
 import { counts, countsSchema, splitLost } from "./counts.ts";
 import { remainingTime, remainingTimeSchema } from "./estimate/remainingTime.ts";
-import { asksAnew, asksRetry } from "./retried.ts";
+import { asksRetry } from "./retried.ts";
 import type { Read } from "./runDocuments.ts";
 import { calls, count, errorSchema, generation, list, runKey, seconds, text, time } from "./viewSchemas.ts";
 
@@ -125,7 +125,6 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
   const finishedMs = active ? undefined : state?.finishedMs;
   const refused = active && phase !== "waiting" ? state?.otherCode : undefined;
   const spent = spentOf(state);
-  const anew = asksAnew(state, marker);
   const keep = active && keepsOf(phase === "waiting" ? undefined : state, marker);
   return {
     run,
@@ -140,7 +139,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     keep,
     generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
     cap: marker?.cap ?? state?.cap,
-    ...(state === undefined || anew ? {} : progressOf(state, phase, nowMs)),
+    ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - (retriedMs ?? submittedMs)) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
@@ -150,14 +149,14 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
       submittedBy: by,
       tags,
       // A planned run of an older version has no identity of its code.
-      code: anew ? (marker?.code ?? code) : state?.layout === undefined ? (state?.code ?? code) : state.code,
+      code: state?.layout === undefined ? (state?.code ?? code) : state.code,
       otherCode: refused && { wanted: refused.wanted, theirs: refused.theirs },
       finishedAt: finishedMs === undefined ? undefined : iso(finishedMs),
       deadline: deadline && {
         at: iso(deadlineMs(deadline, state ?? { createdMs: submittedMs })),
         keep: deadline.keep,
       },
-      reused: anew ? undefined : (manifest?.reused ?? reusedOf(state)),
+      reused: manifest?.reused ?? reusedOf(state),
       waits: active && phase !== "waiting" ? waitsOf(state) : undefined,
       trying: active && phase !== "waiting" ? state?.trying : undefined,
       command: commandOf(state, marker),

@@ -73,5 +73,4 @@ export function refusedText({ wanted, theirs }: Refused): string {
 /** The error of a run that no instance could compute, with what to do. */
 export const refusedTooLong = (refused: Refused): string =>
   `${refusedText(refused)}, and nothing was computed for more than ${limits.identityWaitMs / 60_000} minutes. ` +
-  `Start instances with ${shownIdentity(refused.wanted)} and retry, or retry with --recompute (all packs anew) ` +
-  `or --mix (the result records both)`;
+  `Start instances with ${shownIdentity(refused.wanted)} and retry, or compute it as another run by the code that they have`;

@@ -28,12 +28,6 @@ const markerSchema = z.object({
   who: z.string().transform(decodeActor).pipe(actorSchema).optional(),
   /** With `cancelled`: the run finishes with the packs that are done. */
   keep: z.literal("1").optional(),
-  /** How a retry by other code begins: `recompute` all packs under a new plan, or `mix` with the existing partials. */
-  redo: z.enum(["recompute", "mix"]).optional(),
-  /** With `recompute`: packs whose inputs are as the plan before lists them are not computed, but reused. */
-  changed: z.literal("1").optional(),
-  /** With `redo`: the identity of the code that is to compute. */
-  code: z.string().min(1).optional(),
   /** The command under which the leader found nothing more to do for the paused run: nobody has to lead for it. */
   rests: number.optional(),
   /** With `rests`: until then, in ms of storage's time. A deadline passes during a pause too. */

@@ -8,10 +8,10 @@ export function reusableOf(
   state: State | undefined,
 ): Reuse | string {
   if (state === undefined || !isFinal(state.phase)) return `run ${run} has not ended`;
-  const { uid, origin, plan, reused = [] } = state;
+  const { uid, plan, reused = [] } = state;
   if (plan === undefined) return `run ${run} was never planned`;
   if (state.phase === "complete" && state.chunksFailed === 0 && reuse === undefined)
     return `run ${run} is complete and kept no partials: only runs submitted with reuse do`;
   const keeps = [...new Set([run, ...reused.map((one) => one.run)])];
-  return { from: { run, uid, plan, ...(origin === undefined ? {} : { origin }) }, keeps };
+  return { from: { run, uid, plan }, keeps };
 }

@@ -11,12 +11,10 @@ import { type Layout, packsOfShard, type Range, sizeOf } from "./packs.ts";
  */
 const count = z.int().nonnegative();
 
-/** A plan of an earlier run, or of an earlier generation of the same run. */
-export const earlierSchema = z.object({
+/** A plan of an earlier run. */
+const earlierSchema = z.object({
   run: idSchema,
   uid: idSchema,
-  /** The generation that planned; absent for the first. */
-  origin: z.int().positive().optional(),
   /** SHA-256 of that plan: its partials carry it. */
   plan: z.string().regex(sha256Pattern),
 });
@@ -66,7 +64,7 @@ export function reusedShards(reused: readonly Reused[], packs: Range) {
     for (let pack = from; pack < to; pack += 1) {
       const there = at + pack - from;
       const shard = Math.floor(there / of.shardSize);
-      const key = `${of.run} ${of.uid} ${of.origin} ${Math.floor(shard / 10)}`;
+      const key = `${of.run} ${of.uid} ${Math.floor(shard / 10)}`;
       const known = lists.get(key) ?? { of, shard, digits: 0, numbers: new Map() };
       lists.set(key, known);
       if (shard !== known.shard) known.digits = 1;

@@ -90,8 +90,6 @@ export const planSchema = z.object({
   v: z.literal(versions.plan),
   run: idSchema,
   uid: idSchema,
-  /** The generation that planned; absent for the first. It names plan, partials and nodes. */
-  origin: z.int().positive().optional(),
   /** Identity of the code that planned, see `identity.ts`: the same code computes. */
   code: z.string().optional(),
   /** SHA-256 of the spec that was planned. */
@@ -141,8 +139,6 @@ export const manifestSchema = z.object({
   missing: z.array(rangeSchema),
   /** The calculation stopped after these chunks; the plan has so many. Absent: it was not asked, or never stopped. */
   stopped: z.object({ of: count }).optional(),
-  /** The generation whose plan was computed; absent for the first. */
-  origin: z.int().positive().optional(),
   /** Identities of the code that computed, folded and finished. Several only where a retry asked to mix. */
   code: z.array(z.string()).default([]),
   /** Partials of several identities are folded into this result, because a retry asked for it. */

@@ -29,16 +29,14 @@ export async function computePack(
   ports: WorkerPorts,
   attempt: Attempt<MessageOf<"compute">>,
 ): Promise<string> {
-  const { message, wanted } = attempt;
-  const { run, uid, origin, pack, shard, from, to } = message;
+  const { message } = attempt;
+  const { run, uid, pack, shard, from, to } = message;
   const spec = await ports.documents.spec(message);
   const plan = await ports.documents.plan(message);
   const range = chunksOfPack(plan, pack);
   if (pack >= packsOf(plan) || shard !== shardOf(plan, pack) || from !== range.from || to !== range.to) {
     throw new MalformedWorkError("bad-range", `chunks ${from} to ${to} are not pack ${pack} of run ${run}`);
   }
-  // Other code than the plan's computes only where a retry mixes, and then it has not checked them yet.
-  if (wanted.mix !== undefined) checkParams(ports, spec);
   const code = ports.versionOf(spec.calculation);
   const { storage, names } = ports;
   let saves = false;
@@ -58,7 +56,7 @@ export async function computePack(
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   if (failed.length > 0) return writeGapped(ports, attempt, output, failed);
-  return writeOutput(ports, runBlobs(run, uid, origin).part(shard, pack), output, attempt);
+  return writeOutput(ports, runBlobs(run, uid).part(shard, pack), output, attempt);
 }
 
 /** How many chunks a pack may lack. */
@@ -76,10 +74,10 @@ async function writeGapped(
   output: Output & { readonly code: string },
   failed: readonly FailedChunk[],
 ): Promise<never> {
-  const { run, uid, origin, gen, pack, from, to } = attempt.message;
+  const { run, uid, gen, pack, from, to } = attempt.message;
   const bits = fullBitmap(to - from);
   for (const { chunk } of failed) clearBit(bits, chunk - from);
-  const name = runBlobs(run, uid, origin).node(gen, 0, pack);
+  const name = runBlobs(run, uid).node(gen, 0, pack);
   const facts = { members: encodeBitmap(bits), folded: countBits(bits), attempts: output.attempt };
   const metadata = encodeFoldFacts({ ...facts, code: [output.code] });
   const written = await writeOutput(ports, name, { ...output, metadata }, attempt);

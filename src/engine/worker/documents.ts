@@ -16,7 +16,7 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
   const segments = keepLatest(segmentsKept);
 
   async function segment(plan: Plan, attempt: string, number: number): Promise<readonly unknown[]> {
-    const name = runBlobs(plan.run, plan.uid, plan.origin).segment(attempt, number);
+    const name = runBlobs(plan.run, plan.uid).segment(attempt, number);
     const found = await readDocument(blobs, [runs, name], segmentSchema);
     if (found === undefined) throw new StorageLostError("storage-lost", `plan segment ${number} is gone`);
     checkNamed("segment", plan.run, found.sha256, plan.segments?.sha256?.[number]);
@@ -33,8 +33,8 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
         checkNamed("spec", run, spec.sha256, named);
         return { ...spec.value, sha256: spec.sha256 };
       }),
-    plan({ run, uid, origin, plan: named }) {
-      const name = runBlobs(run, uid, origin).plan;
+    plan({ run, uid, plan: named }) {
+      const name = runBlobs(run, uid).plan;
       return small(`${name} ${named}`, async () => {
         const plan = await readDocument(blobs, [runs, name], planSchema);
         if (plan === undefined) throw new StorageLostError("storage-lost", `${name} is gone`);
@@ -50,7 +50,7 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
       for (let number = first; number < starts.length; number += 1) {
         const start = starts[number] as number;
         if (start >= to) break;
-        const key = `${plan.run} ${plan.uid} ${plan.origin ?? 1} ${number} ${sha256?.[number] ?? attempt}`;
+        const key = `${plan.run} ${plan.uid} ${number} ${sha256?.[number] ?? attempt}`;
         const all = await segments(key, () => segment(plan, attempt, number));
         inputs.push(...all.slice(Math.max(from - start, 0), to - start));
       }

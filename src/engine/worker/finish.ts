@@ -29,7 +29,7 @@ import { removeResult, uploadResult } from "./uploadResult.ts";
  */
 export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"finish">>): Promise<string> {
   const { message, tag, wanted } = attempt;
-  const { run, uid, gen, origin } = message;
+  const { run, uid, gen } = message;
   const spec = await ports.documents.spec(message);
   const { calculation, params, requestHash } = spec;
   const whole = await ports.documents.plan(message);
@@ -80,7 +80,6 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     missing,
     code: [...code],
     ...(stopped === undefined ? {} : { stopped: { of: whole.chunks } }),
-    ...(origin === undefined ? {} : { origin }),
     ...(isMixed(code) ? { mixed: true } : {}),
     ...(made.notes === undefined ? {} : { notes: [...made.notes] }),
     ...(reused === 0 ? {} : { reused: { packs: reused, runs: (plan.reused ?? []).map(({ run }) => run) } }),
@@ -158,8 +157,8 @@ async function membersOfShards(
   gen: number,
 ): Promise<Map<number, Pick<FoldFacts, "members" | "gapped">>> {
   const members = new Map<number, Pick<FoldFacts, "members" | "gapped">>();
-  for (let generation = plan.origin ?? 1; generation <= gen; generation += 1) {
-    const nodes = runBlobs(plan.run, plan.uid, plan.origin).nodesOf(generation, 1);
+  for (let generation = 1; generation <= gen; generation += 1) {
+    const nodes = runBlobs(plan.run, plan.uid).nodesOf(generation, 1);
     for await (const { name, metadata, contentType } of listOutputs(ports, nodes)) {
       if (!belongsTo(wanted, parseOutputFacts(contentType))) continue;
       const shard = lastNumberOf(name);

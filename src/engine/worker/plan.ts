@@ -32,12 +32,12 @@ const json = { contentType: "application/json" };
  */
 export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"plan">>): Promise<string> {
   const { message, tag } = attempt;
-  const { run, uid, origin } = message;
+  const { run, uid } = message;
   const spec = await ports.documents.spec(message);
   checkParams(ports, spec);
   const { blobs } = ports.storage;
   const { runs } = ports.names;
-  const at = runBlobs(run, uid, origin);
+  const at = runBlobs(run, uid);
   const segments = { starts: [] as number[], sha256: [] as string[] };
   const samples: Samples = new Map();
   let from = 0;
@@ -68,7 +68,6 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     v: versions.plan,
     run,
     uid,
-    ...(origin === undefined ? {} : { origin }),
     code: ports.versionOf(calculation),
     spec: spec.sha256,
     ...stoppingLayout({
@@ -113,13 +112,13 @@ async function workersFor(
   return threads === 0 ? undefined : threads;
 }
 
-/** What this plan may reuse; nothing where a retry recomputes all, or where packs of that size would be too long. */
+/** What this plan may reuse; nothing where packs of that size would be too long. */
 async function earlierOf(
   ports: WorkerPorts,
-  { message, limitMs }: Attempt<MessageOf<"plan">>,
+  { limitMs }: Attempt,
   spec: Spec,
 ): Promise<EarlierRun | undefined> {
-  const from = message.origin === undefined ? spec.reuse?.from : message.earlier;
+  const from = spec.reuse?.from;
   const earlier = from && (await openEarlier(ports, spec, from));
   const isTooLong =
     spec.packSize === undefined && (earlier?.plan.packMs ?? 0) > limitMs * limits.packLimitShare;

@@ -55,7 +55,7 @@ export interface ProcessState {
 }
 
 /** A run, and where a retry planned anew, the generation that did. */
-type RunAt = Pick<WorkMessage, "run" | "uid" | "origin" | "spec" | "plan">;
+type RunAt = Pick<WorkMessage, "run" | "uid" | "spec" | "plan">;
 
 /** A document, and the SHA-256 of the bytes that it was read from. */
 type Hashed<T> = T & { readonly sha256: string };

@@ -29,11 +29,11 @@ export interface EarlierRun {
 export async function openEarlier(
   ports: WorkerPorts,
   { calculation, params, packSize }: Spec,
-  { run, uid, origin, plan: sha256 }: Earlier,
+  { run, uid, plan: sha256 }: Earlier,
 ): Promise<EarlierRun | undefined> {
   try {
     const spec = await ports.documents.spec({ run, uid });
-    const plan = await ports.documents.plan({ run, uid, origin, plan: sha256 });
+    const plan = await ports.documents.plan({ run, uid, plan: sha256 });
     const same =
       plan.code === ports.versionOf(calculation) &&
       (plan.spec === undefined || plan.spec === spec.sha256) &&
@@ -89,10 +89,10 @@ export class PackInputs {
 /** Lists the partials of a plan, and those that it reused itself, so that a chain of runs stays one step deep. */
 async function findPartials(
   ports: WorkerPorts,
-  { run, uid, origin, shardSize, code, reused = [] }: Plan,
+  { run, uid, shardSize, code, reused = [] }: Plan,
   plan: string,
 ): Promise<Pick<EarlierRun, "sources" | "at">> {
-  const own = { run, uid, ...(origin === undefined ? {} : { origin }), plan, shardSize };
+  const own = { run, uid, plan, shardSize };
   const there: Set<number>[] = [];
   for (const source of [own, ...reused]) there.push(await listPartials(ports, source, code));
   return {
@@ -111,11 +111,11 @@ async function findPartials(
 
 async function listPartials(
   { storage, names }: WorkerPorts,
-  { run, uid, origin, plan }: Earlier,
+  { run, uid, plan }: Earlier,
   code: string | undefined,
 ): Promise<Set<number>> {
   const found = new Set<number>();
-  for await (const page of pagesOf(storage.blobs, names.runs, runBlobs(run, uid, origin).parts))
+  for await (const page of pagesOf(storage.blobs, names.runs, runBlobs(run, uid).parts))
     for (const { name, contentType } of page.blobs) {
       const facts = parseOutputFacts(contentType);
       // What a partial saved is deleted with its run.

@@ -27,7 +27,7 @@ interface Accepted {
   readonly generation: number;
 }
 
-/** `changing`: whoever retries has the code of now, and often says what to do with what other code has computed. */
+/** `changing`: whoever retries has the code of now. */
 export function users(company: Company, requests: readonly SubmitRequest[], changing = false): Users {
   const { play, weather } = company;
   const { world, judge } = play;
@@ -65,15 +65,7 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
       accepted.push({ id, uid, change, generation });
       if (change.kind === "delete") gone.add(id);
     });
-  const retry = (): Change => {
-    if (!changing) return { kind: "retry" };
-    const kind = random.number();
-    return {
-      kind: "retry",
-      redo: kind < 0.3 ? undefined : kind < 0.65 ? "recompute" : "mix",
-      code: company.code,
-    };
-  };
+  const retry = (): Change => ({ kind: "retry", ...(changing && { code: company.code }) });
   const draw = (): SubmitRequest => requests[Math.floor(random.number() * requests.length)] as SubmitRequest;
 
   for (const request of requests) ask(request);

@@ -1,5 +1,5 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
-import { failRunCode } from "../../model/errors.ts";
+import { failRunCode, inputsChanged } from "../../model/errors.ts";
 import { belongsTo } from "../../model/output.ts";
 import { chunksOfPack, chunksText, type Layout, shardOf, sizeOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
@@ -177,5 +177,7 @@ function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly See
   // A pack without a partial counts whole, whichever of its chunks failed: the true number may be lower.
   const count =
     tolerated === 0 ? "" : `more than ${tolerated} of ${plannedChunks(layout, state)} chunks failed; `;
-  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${count}${where}${why}` } };
+  // A retry would meet the same inputs.
+  const code = first?.code === "file-changed" ? inputsChanged : "pack-failed";
+  draft.ending ??= { phase: "failed", error: { code, message: `${count}${where}${why}` } };
 }

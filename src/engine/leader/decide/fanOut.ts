@@ -28,8 +28,8 @@ export const firstTasks = (
 export function askForPlan(draft: Draft, { spec }: Pick<Seen, "spec">): void {
   const { state } = draft;
   if (state.phase !== "planning" || "plan" in state.tasks) return;
-  // The code that validated the parameters plans them; a retry from the start said itself which code.
-  if (state.origin === undefined && spec.code !== undefined) state.code = spec.code;
+  // The code that validated the parameters plans them.
+  if (spec.code !== undefined) state.code = spec.code;
   addTask(draft, "plan");
 }
 
@@ -71,13 +71,13 @@ export function fanOut(draft: Draft): void {
 }
 
 /**
- * In the generation that planned, a pack can have a partial before this leader sends it only where an earlier leader
+ * In the first generation a pack can have a partial before this leader sends it only where an earlier leader
  * sent it and died before it recorded the send; its message then says that it may be a repeat. In later generations
  * any pack can have one, so shards are listed before their packs are sent.
  */
 export function openShards(state: State, shard: number): void {
   const layout = layoutOf(state);
-  const first = state.generation === (state.origin ?? 1);
+  const first = state.generation === 1;
   const to = first ? shard + 1 : Math.min(shard + limits.recountAhead, shardsOf(layout));
   for (let next = shard; next < to; next += 1) {
     if (next in state.open || next in state.sealed) continue;

@@ -77,13 +77,13 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
 
 /** With a tolerance some attempt may have left a partial with gaps beside a whole one, or in an earlier generation. */
 async function sendCleanup(term: Term, state: State, spec: Spec | undefined): Promise<void> {
-  const { layout, origin } = state;
+  const { layout } = state;
   const gaps = spec?.tolerate !== undefined;
   if (layout === undefined) return;
   // Of a run that stopped, what was computed beyond goes too.
   const chunks = plannedChunks(layout, state);
   const shards = indexesOf({ from: 0, to: shardsOf({ ...layout, chunks }) });
-  const nodes = topLevel({ ...layout, chunks }) > 0 || origin !== undefined || gaps ? [undefined] : [];
+  const nodes = topLevel({ ...layout, chunks }) > 0 || gaps ? [undefined] : [];
   const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
   await sendAll(term, [...shards, ...nodes].map(message));
 }

@@ -5,9 +5,9 @@ import type { WorkerPorts } from "../ports.ts";
 
 /** Whether the output is there, or the manifest, after which inputs may be cleaned up already. */
 export async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
-  const { run, uid, gen, origin } = message;
+  const { run, uid, gen } = message;
   const { runs, results } = ports.names;
-  const at = runBlobs(run, uid, origin);
+  const at = runBlobs(run, uid);
   const isThere = async (container: string, name: string): Promise<boolean> => {
     const found = await ports.storage.blobs.head(container, name);
     // An output of another plan or of other code counts as missing, and is replaced.

@@ -107,18 +107,14 @@ function allOf(found: Found, wanted: Iterable<number>, what: string): FoundOutpu
 /** The partials of a shard that are there, by pack in ascending order: its own, and for the others those that the plan reuses. */
 export async function findPacks(of: OutputsOf, shard: number): Promise<Found> {
   const { ports, plan, wanted } = of;
-  const { run, uid, origin } = plan;
+  const { run, uid } = plan;
   const packs = packsOfShard(plan, shard);
   const found: Found = new Map();
-  for await (const [pack, blob, output] of listPacks(
-    ports,
-    runBlobs(run, uid, origin).partsOf(shard),
-    wanted,
-  ))
+  for await (const [pack, blob, output] of listPacks(ports, runBlobs(run, uid).partsOf(shard), wanted))
     if (pack >= packs.from && pack < packs.to) found.set(pack, packOutput(plan, pack, blob, output));
   for (const { of: earlier, shard: shardThere, digits, numbers } of reusedShards(plan.reused ?? [], packs)) {
     const there = new Map<number, readonly [ListedBlob, OutputFacts]>();
-    const prefix = runBlobs(earlier.run, earlier.uid, earlier.origin).partsNear(shardThere, digits);
+    const prefix = runBlobs(earlier.run, earlier.uid).partsNear(shardThere, digits);
     for await (const [number, ...listed] of listPacks(ports, prefix, { ...wanted, plan: earlier.plan }))
       there.set(number, listed);
     for (const [pack, number] of numbers) {
@@ -157,7 +153,7 @@ export async function findNodes(
   level: number,
   generations: ReadonlyMap<number, number>,
 ): Promise<Found> {
-  const at = runBlobs(plan.run, plan.uid, plan.origin);
+  const at = runBlobs(plan.run, plan.uid);
   const found: Found = new Map();
   for (const generation of new Set(generations.values())) {
     const wanted = [...generations.keys()].filter((index) => generations.get(index) === generation);

@@ -15,7 +15,7 @@ export async function reusedNodes(
   shard: number,
   packs: readonly FoundOutput[],
 ): Promise<ReadonlyMap<number, FoundOutput>> {
-  const { origin: _, ...plan } = of.plan;
+  const { plan } = of;
   const firstChunks = new Set(packs.filter(({ facts }) => facts.reused === 1).map(({ cover }) => cover.from));
   /** Whether each pack of it is folded here, and whether it is one span, which has the same fold at any place. */
   const fits = (cover: Range): boolean => {
@@ -36,7 +36,7 @@ export async function reusedNodes(
         .filter(([, cover]) => fits(cover)),
     );
     const there = { ...of, plan: { ...plan, ...earlier }, wanted: { ...of.wanted, plan: earlier.plan } };
-    const generations = new Map([...covers.keys()].map((index) => [index, earlier.origin ?? 1]));
+    const generations = new Map([...covers.keys()].map((index) => [index, 1]));
     const found = await unlessCorrupt(() => findNodes(there, 1, generations));
     for (const [index, node] of found ?? []) {
       const cover = covers.get(index);

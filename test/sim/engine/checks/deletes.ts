@@ -1,6 +1,6 @@
 import { isFinal } from "../../../../src/engine/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
-import { type Place, placeOf, type RunRecord, underPlan } from "./ledger.ts";
+import { type Place, placeOf, type RunRecord } from "./ledger.ts";
 
 const checker = "deleted only what is worthless";
 
@@ -22,7 +22,7 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     const run = ledger.record(place.id, place.uid);
     if (run.deleteAskedMs !== undefined) return undefined;
     if (isUnnamedResult(place, run)) return undefined;
-    if (!/^(parts|nodes)\//.test(underPlan(place.rest).rest)) return "nobody asked for its deletion";
+    if (!/^(parts|nodes)\//.test(place.rest)) return "nobody asked for its deletion";
     if (run.spec?.reuse !== undefined) return "a later run may reuse it";
     if (isReused(run)) return "an active run reuses it";
     const complete = [...run.manifests.values()].some((manifest) => manifest.complete);

@@ -92,7 +92,7 @@ function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): b
 const waitedInWords = ({ error, otherCode: refused, updatedMs }: State): boolean =>
   refused !== undefined &&
   updatedMs - refused.sinceMs >= limits.identityWaitMs &&
-  /^no instance has .*; they have .* or --mix/.test(error?.message ?? "");
+  /^no instance has .*; they have .* as another run/.test(error?.message ?? "");
 
 const silentAttempts = (uid: string, name: string, begun: Scene["begun"]): number =>
   begun.filter(({ handling: { message }, returned }) => {

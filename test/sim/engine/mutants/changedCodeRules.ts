@@ -3,9 +3,6 @@ import { edit, type Mutant } from "./mutant.ts";
 const undone =
   "code that is changed in mid-run computes nothing, the run says so, and goes on when the change is undone";
 const nobody = "a run whose code nobody has fails with what to do, and a retry by other code is refused";
-const recomputed = "a retry that recomputes plans anew and folds nothing of the code before";
-const complete = "a complete run can be recomputed, and a third generation builds on that";
-const mixed = "a retry that mixes computes only what is missing, and its manifest says so";
 const foreign = "a partial of other code counts as missing, and one of the right code takes its place";
 
 const leaderTakesAny = edit(
@@ -35,11 +32,7 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 11,
     killedBy: "other code computes nothing",
     cases: [undone],
-    edits: edit(
-      "worker/attempt/rightCode.ts",
-      "if (!fits && !mixed)",
-      'if (!fits && !mixed && kind === "sofar")',
-    ),
+    edits: edit("worker/attempt/rightCode.ts", "if (!fits) throw", 'if (!fits && kind === "sofar") throw'),
   },
   {
     without: "the identity of a partial, for the leader and for the fold",
@@ -123,35 +116,10 @@ export const changedCodeRules: readonly Mutant[] = [
     ),
   },
   {
-    without: "a choice for a retry by other code",
+    without: "a look at the code of a retry",
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [nobody],
-    edits: edit(
-      "client/commands/decideCommand.ts",
-      '(redo === undefined || redo === "changed-inputs") && !same',
-      'redo === "mix" && !same',
-    ),
-  },
-  {
-    without: "names of its own for what is computed anew",
-    rule: 6,
-    killedBy: "the scenario's own end",
-    cases: [recomputed],
-    edits: edit("model/runBlobs.ts", "origin === 1 ? root :", "origin > 0 ? root :"),
-  },
-  {
-    without: "the plan that a later generation builds on",
-    rule: 6,
-    killedBy: "the scenario's own end",
-    cases: [complete],
-    edits: edit("leader/decide/messages.ts", "  origin,\n  spec,\n  plan,\n});", "  spec,\n  plan,\n});"),
-  },
-  {
-    without: "the word of a manifest that it is mixed",
-    rule: 6,
-    killedBy: "no result folds two identities unless it was asked to",
-    cases: [mixed],
-    edits: edit("worker/finish.ts", "isMixed(code) ? { mixed: true } : {}", "{}"),
+    edits: edit("client/commands/decideCommand.ts", "here !== undefined && here !== code", "here === ''"),
   },
 ];

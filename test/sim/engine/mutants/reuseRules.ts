@@ -5,10 +5,6 @@ const chain = "a third run reuses partials of the first two, each where it stand
 const deleted =
   "the earlier run is deleted while a later one stands on it, which fails and computes what is lost in a retry";
 const retried = "a gapped run that a later one stands on is retried and complete, and keeps its partials";
-const cleaned =
-  "a complete run is retried for changed inputs before its partials are deleted, and computes everything";
-const again =
-  "a retry of changed inputs that ended before its plan is tried again and reuses what was there before";
 const gap = "a failed run gives what it computed, and its gap is computed";
 
 const afterRetry = "a run reuses a gapped one that was retried, and no node from before the retry";
@@ -63,20 +59,6 @@ export const reuseRules: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: [retried],
     edits: edit("leader/perform/close.ts", " || term.kept.has(state.run)", ""),
-  },
-  {
-    without: "a look whether the partials before a retry are being deleted",
-    rule: 31,
-    killedBy: "fails only for a reason",
-    cases: [cleaned],
-    edits: edit("leader/decide/restart.ts", "isCleaned ? undefined", "phase === null ? undefined"),
-  },
-  {
-    without: "the plan before a retry that planned nothing",
-    rule: 31,
-    killedBy: "the scenario's own end",
-    cases: [again],
-    edits: edit("leader/decide/restart.ts", "return earlier ??", "return"),
   },
   {
     without: "a retry that computes what was lost",

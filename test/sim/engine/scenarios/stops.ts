@@ -155,19 +155,6 @@ export const stops: Readonly<Record<string, Scenario>> = {
       mustStop(script, 48, 64, 2);
     }),
 
-  "a retry that recomputes all of a run that stopped asks anew": () =>
-    play({ seed: 67, chunkMs: () => 50 }, async (script) => {
-      script.start({ breakAfterMs: 4_000 });
-      script.broken.chunks.add(5);
-      await script.submit({ id: "r", chunks: 128, packSize: 2, stopAt: 16, tolerate: { chunks: 2 } });
-      await script.untilEnded(1);
-      mustStop(script, 24, 128);
-      script.broken.chunks.clear();
-      await script.tell({ kind: "retry", redo: "recompute" });
-      await script.untilEnded(2);
-      mustStop(script, 16, 128, 2);
-    }),
-
   "a stop that throws, never ends or ends its process fails its run within a bound": () =>
     play({ seed: 68, packLimitMs: 20_000 }, async (script) => {
       platform(script, 3, { breakAfterMs: 4_000 });
