@@ -32,7 +32,7 @@ export const submitRun = defineRoute({
       .exactOptional(),
   }),
   problems: {
-    400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse", "bad-tags"],
+    400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse", "bad-accept-code", "bad-tags"],
     409: ["id-taken", "being-deleted"],
   },
   async handler(request, { actor, clock }, { submit, log }) {

@@ -4,7 +4,6 @@ import { actorSchema, tagsSchema } from "../model/labels.ts";
 import type { Marker, Want } from "../model/marker.ts";
 import { givenUpOf, stopOf, stopSchema } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
-import { packsReused } from "../model/reuse.ts";
 import { type Manifest, manifestSchema, type Spec } from "../model/run.ts";
 import { spentOf } from "../model/spent.ts";
 import { deadlineMs, isFinal, phases, type State, stateSchema } from "../model/state.ts";
@@ -59,10 +58,6 @@ export const runViewSchema = z
       .exactOptional(),
     chunks: countsSchema.exactOptional(),
     stop: stopSchema.exactOptional(),
-    reused: manifestSchema.shape.reused
-      .unwrap()
-      .describe("Packs whose partials were reused from earlier runs.")
-      .exactOptional(),
     rate: z.object({ packsPerS: z.number(), chunksPerS: z.number() }).exactOptional(),
     submittedAt: time,
     submittedBy: actorSchema
@@ -156,7 +151,6 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
         at: iso(deadlineMs(deadline, state ?? { createdMs: submittedMs })),
         keep: deadline.keep,
       },
-      reused: manifest?.reused ?? reusedOf(state),
       waits: active && phase !== "waiting" ? waitsOf(state) : undefined,
       trying: active && phase !== "waiting" ? state?.trying : undefined,
       command: commandOf(state, marker),
@@ -171,10 +165,6 @@ function waitsOf(state: State | undefined): RunView["waits"] {
   const { works, untilMs, work, code, message } = state.waits;
   return { works, until: iso(untilMs), work, code, message };
 }
-
-/** What a run that has no result yet reuses. */
-const reusedOf = (state: State | undefined): Manifest["reused"] =>
-  state?.reused && { packs: packsReused(state.reused), runs: state.reused.map(({ run }) => run) };
 
 function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {
   return state === undefined || asksRetry(state, marker) ? "waiting" : state.phase;

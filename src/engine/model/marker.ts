@@ -32,8 +32,6 @@ const markerSchema = z.object({
   rests: number.optional(),
   /** With `rests`: until then, in ms of storage's time. A deadline passes during a pause too. */
   until: z.coerce.number().nonnegative().optional(),
-  /** Ended runs whose partials it reuses, with commas: the expiry keeps them meanwhile. */
-  keeps: z.string().min(1).optional(),
   /** Set if no person asked for the deletion: an expiry must not undo a retry made meanwhile. */
   by: z.literal("expiry").optional(),
   /** ETag of the state that expiry examined; absent without a state. Only that state is deleted. */
@@ -74,21 +72,3 @@ export const wantMoves: Readonly<Record<Want, readonly Want[]>> = {
   cancelled: ["cancelled", "delete"],
   delete: ["delete"],
 };
-
-interface KeepingMarker {
-  readonly name: string;
-  readonly metadata: Readonly<Record<string, string>>;
-}
-
-/** The runs whose partials those of these markers reuse. */
-export async function keptIn(
-  pages: AsyncIterable<{ readonly blobs: readonly KeepingMarker[] }>,
-): Promise<ReadonlySet<string>> {
-  const kept = new Set<string>();
-  for await (const { blobs } of pages) for (const run of blobs.flatMap(keptBy)) kept.add(run);
-  return kept;
-}
-
-/** Other runs whose partials the run of a marker reuses, also where the marker does not decode. */
-export const keptBy = ({ name, metadata }: KeepingMarker): readonly string[] =>
-  (metadata["keeps"]?.split(",") ?? []).filter((run) => run !== name);

@@ -4,7 +4,6 @@ import { runBlobs } from "../model/runBlobs.ts";
 import { childrenOf, coverOfNode, nodeCounts, prefixAt } from "../model/tree.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
 import { wantedNodes, wantedPacks } from "./folding/outputs.ts";
-import { reusedNodes } from "./folding/reusedNodes.ts";
 import { writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
@@ -39,7 +38,7 @@ export async function combineNode(
     from: cover.from,
     options: taskOptions(ports, attempt),
     code,
-    ...(level === 1 && { keepHashes: true, nodes: await reusedNodes(of, index, below) }),
+    keepHashes: level === 1,
   };
   const { parts, ms, options, facts, hashes } = await foldBounded(ports, fold, below);
   const folded = await ports.userCode.fold({ calculation, params, ...cover, parts }, options);

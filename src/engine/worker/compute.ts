@@ -19,6 +19,7 @@ import { asksAreOver } from "./attempt/retryAfter.ts";
 import { type Output, writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
+import { findReused, keyOf } from "./reuse.ts";
 import type { ComputeOutput, ComputeTask, TaskOptions } from "./threads/userCode.ts";
 
 /**
@@ -38,6 +39,23 @@ export async function computePack(
     throw new MalformedWorkError("bad-range", `chunks ${from} to ${to} are not pack ${pack} of run ${run}`);
   }
   const code = ports.versionOf(spec.calculation);
+  const inputs = await ports.documents.inputs(plan, from, to);
+  const key = keyOf(spec, plan, pack, inputs);
+  const { part } = runBlobs(run, uid);
+  const write = (output: Output) =>
+    writeOutput(
+      ports,
+      part(shard, pack),
+      { ...output, key, metadata: { sha256: hash("sha256", output.bytes) } },
+      attempt,
+    );
+  const startedMs = ports.clock.monotonicMs();
+  const reused = await findReused(ports, spec, attempt.wanted, key);
+  if (reused !== undefined) {
+    await stillWanted(ports, message, "write");
+    const ms = ports.clock.monotonicMs() - startedMs;
+    return (await write({ ...reused, ms, attempt: 0 })) === "existed" ? "existed" : "reused";
+  }
   const { storage, names } = ports;
   let saves = false;
   // Its name is that of its bytes, so whichever attempt is first is right; the partial that names it comes second.
@@ -52,11 +70,11 @@ export async function computePack(
   const gaps = most > 0 ? { most, last, asksOver, leftOut: message.leftOut } : undefined;
   // The process may die of it: its sign then tells which chunks it had come to.
   const pieces = attempt.alone ? piecesOf(message, message.doubt) : undefined;
-  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, { gaps, pieces, onSave });
+  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, { gaps, pieces, onSave });
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   if (failed.length > 0) return writeGapped(ports, attempt, output, failed);
-  return writeOutput(ports, runBlobs(run, uid).part(shard, pack), output, attempt);
+  return write(output);
 }
 
 /** How many chunks a pack may lack. */
@@ -105,7 +123,8 @@ export async function verifyPack(ports: WorkerPorts, attempt: Attempt<MessageOf<
       `run ${message.run} has ${packs} packs, and no pack ${message.pack}`,
     );
   }
-  const { bytes, ms } = await computed(ports, plan, attempt);
+  const { from, to } = chunksOfPack(plan, message.pack);
+  const { bytes, ms } = await computed(ports, plan, attempt, await ports.documents.inputs(plan, from, to));
   return writeVerified(ports, message, { sha256: hash("sha256", bytes), ms });
 }
 
@@ -113,12 +132,12 @@ async function computed(
   ports: WorkerPorts,
   plan: Plan,
   attempt: Attempt<MessageOf<"compute" | "verify">>,
+  inputs: readonly unknown[] | undefined,
   { onSave, ...how }: Pick<ComputeTask, "gaps" | "pieces"> & Pick<TaskOptions, "onSave"> = {},
 ): Promise<ComputeOutput> {
   const { message, delivery } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
   const { from, to } = chunksOfPack(plan, message.pack);
-  const inputs = await ports.documents.inputs(plan, from, to);
   const coverTo = coverOfPack(plan, message.pack).to;
   const task = { calculation, params, from, to, count: plan.chunks, coverTo, ...how };
   const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave, onPiece: attempt.reach };

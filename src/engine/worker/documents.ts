@@ -5,15 +5,19 @@ import { checkNamed, checkRequestHash } from "../model/storedSpec.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import type { BlobStore } from "../storage/ports.ts";
 import { type Documents, DroppedError, StorageLostError } from "./ports.ts";
+import { listKeys } from "./reuse.ts";
 import { setLatest } from "./setLatest.ts";
 
 /** Specs and plans are small; a segment holds megabytes. */
 const documentsKept = 64;
 const segmentsKept = 4;
+/** Of runs that reuse others; see `reusedListedMax`. */
+const keysKept = 2;
 
 export function documents(blobs: BlobStore, { runs }: Names): Documents {
   const small = keepLatest(documentsKept);
   const segments = keepLatest(segmentsKept);
+  const keys = keepLatest(keysKept);
 
   async function segment(plan: Plan, attempt: string, number: number): Promise<readonly unknown[]> {
     const name = runBlobs(plan.run, plan.uid).segment(attempt, number);
@@ -42,6 +46,8 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
         return { ...plan.value, sha256: plan.sha256 };
       });
     },
+    keysOf: ({ run, uid, reuse }) =>
+      keys(`${run} ${uid}`, async () => (reuse === undefined ? new Map() : listKeys(blobs, runs, reuse))),
     async inputs(plan, from, to) {
       if (plan.segments === undefined) return undefined;
       const { attempt, starts, sha256 } = plan.segments;

@@ -1,5 +1,4 @@
 import { LeasefoldError } from "../model/errors.ts";
-import { isMixed } from "../model/identity.ts";
 import type { MessageOf } from "../model/message.ts";
 import { belongsTo, decodeFoldFacts, type FoldFacts, parseOutputFacts } from "../model/output.ts";
 import { joined, packsIn, packsOf, type Range, rangesOfShard, shardsOf, sizeOf } from "../model/packs.ts";
@@ -47,7 +46,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     keepHashes: stopped === undefined && foldsPacksDirectly(plan),
   };
   const { parts, options, facts, hashes } = await foldBounded(ports, fold, top);
-  const { folded, attempts, reused = 0, code } = facts;
+  const { folded, attempts, code } = facts;
   const missing = await missingChunks({ ports, plan, wanted }, message, folded);
   const task = { calculation, params, parts, folded, count: plan.chunks };
   const made = await ports.userCode.finish(task, options);
@@ -80,9 +79,8 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     missing,
     code: [...code],
     ...(stopped === undefined ? {} : { stopped: { of: whole.chunks } }),
-    ...(isMixed(code) ? { mixed: true } : {}),
+    ...(code.length > 1 ? { mixed: true } : {}),
     ...(made.notes === undefined ? {} : { notes: [...made.notes] }),
-    ...(reused === 0 ? {} : { reused: { packs: reused, runs: (plan.reused ?? []).map(({ run }) => run) } }),
     attempts,
     terms: message.terms ?? [],
     ...(tags === undefined ? {} : { tags }),

@@ -97,7 +97,7 @@ async function attempt(
   checkNamed("spec", message.run, spec.sha256, await ports.watch.specHash(message));
   const limitMs = Math.min(ports.packLimitMs, spec.packLimitMs ?? ports.packLimitMs);
   const again = delivery.attempt > 1 || message.silent === true;
-  if ((again || message.repeat === true) && (await outputThere(ports, message)))
+  if ((again || message.repeat === true) && (await outputThere(ports, message, spec)))
     return { outcome: "existed", calculation };
   if (again) return { outcome: await endSilent(ports, message), calculation };
   const wanted = await rightCode(ports, message);

@@ -151,7 +151,6 @@ export const markerBy = (uid: string, state: State | undefined): Marker => ({
   cap: state?.cap ?? limits.capDefault,
   turn: state?.turn ?? 0,
   command: state?.command ?? 0,
-  ...(state?.reused && { keeps: [...new Set(state.reused.map(({ run }) => run))].join(",") }),
 });
 
 const conflict = (code: string, message: string): InputError => new InputError("conflict", code, message);

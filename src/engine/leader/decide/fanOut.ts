@@ -1,8 +1,7 @@
-import { countBits, encodeBitmap } from "../../model/bitmap.ts";
+import { emptyBitmap, encodeBitmap } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
-import { packsOf, packsOfShard, shardOf, shardsOf } from "../../model/packs.ts";
-import { reusedBits } from "../../model/reuse.ts";
+import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
 import type { RunNotes } from "../notes.ts";
@@ -81,17 +80,9 @@ export function openShards(state: State, shard: number): void {
   const to = first ? shard + 1 : Math.min(shard + limits.recountAhead, shardsOf(layout));
   for (let next = shard; next < to; next += 1) {
     if (next in state.open || next in state.sealed) continue;
-    const done = encodeBitmap(reusedBits(state.reused, layout, next));
+    const done = encodeBitmap(emptyBitmap(sizeOf(packsOfShard(layout, next))));
     state.open[next] = first ? { done } : { done, recount: true };
   }
-}
-
-/** What the plan reuses counts as done from here. */
-export function openReused(state: State): void {
-  if (state.reused === undefined) return;
-  const layout = layoutOf(state);
-  for (let shard = 0; shard < shardsOf(layout); shard += 1)
-    if (countBits(reusedBits(state.reused, layout, shard)) > 0) openShards(state, shard);
 }
 
 /**

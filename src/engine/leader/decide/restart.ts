@@ -84,8 +84,6 @@ export function beginGeneration(
     taskMsMax: {},
     rate: 0,
   };
-  // Where one is gone, nobody knows which others are: what has no partial of its own is computed.
-  if (closed.error?.code === "storage-lost") delete state.reused;
   if (closed.layout === undefined) return state;
   // A forged message may have left a node that lacks some of its members. Where one is gone, others may be.
   const forged = closed.refused?.includes(closed.generation) === true;

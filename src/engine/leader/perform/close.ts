@@ -63,8 +63,8 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
   const { state, manifest } = ended;
   if (!isFinal(state.phase)) return;
   const { leader, storage, names } = term;
-  // A later run may reuse its partials, and one that began before its retry does.
-  const keeps = ended.submitted?.spec.reuse !== undefined || term.kept.has(state.run);
+  // Runs after it may reuse its partials.
+  const keeps = ended.submitted?.spec.keepPartials === true;
   await Promise.all([
     enlist(term, ended),
     manifest?.complete === true && state.phase === "complete" && !keeps

@@ -34,14 +34,14 @@ export class OtherCodeError extends LeasefoldError {
  */
 export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promise<WantedOutput> {
   const { kind } = message;
-  const { calculation } = await ports.documents.spec(message);
+  const { calculation, reuse } = await ports.documents.spec(message);
   const plan = kind === "plan" ? undefined : await ports.documents.plan(message);
   const code = message.code ?? plan?.code;
   const leftToOthers = ports.only?.has(calculation) === false;
   const own = leftToOthers ? undefined : identityHere(ports, calculation);
   const fits = code === undefined ? own !== undefined : own === code;
   if (!fits) throw new OtherCodeError(code ?? calculation, own, { leftToOthers });
-  return { code, plan: plan?.sha256 };
+  return { code, mix: reuse?.codes, plan: plan?.sha256 };
 }
 
 const notesKept = 256;

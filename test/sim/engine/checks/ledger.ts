@@ -36,6 +36,8 @@ export interface RunRecord {
   readonly gapped: Map<string, string>;
   /** The identities that made them. */
   readonly codes: Map<number, string>;
+  /** Packs whose partials were copied from another run. */
+  readonly copied: Set<number>;
   readonly failures: Map<string, SeenRecord>;
   readonly manifests: Map<number, Manifest>;
   /** An operator deleted something of it. */
@@ -105,7 +107,7 @@ export class Ledger {
     const fresh: RunRecord = {
       ...{ id, uid, specThere: false, blobs: new Map(), parts: new Map(), failures: new Map() },
       gapped: new Map(),
-      ...{ codes: new Map(), inputs: new Map(), kept: new Map() },
+      ...{ codes: new Map(), copied: new Set(), inputs: new Map(), kept: new Map() },
       ...{ manifests: new Map(), sent: [], highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
     };
     this.runs.set(uid, fresh);
@@ -182,6 +184,7 @@ export class Ledger {
     } else if (rest.startsWith("parts/")) {
       run.parts.set(numberAtEnd(rest), etag);
       run.codes.set(numberAtEnd(rest), codeOf(contentType));
+      if (contentType.includes("; attempt=0;")) run.copied.add(numberAtEnd(rest));
     } else if (/^nodes\/\d+\/0\//.test(rest)) {
       run.gapped.set(gappedKey(rest), metadata["members"] ?? "");
     } else if (rest.startsWith("failed/")) {

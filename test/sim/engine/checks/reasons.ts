@@ -32,9 +32,8 @@ export const failsForAReason =
       const run = ledger.record(place.id, place.uid);
       // A worker that cannot read the marker does not learn of a deletion: a needless record does no harm.
       const isLost = ({ lostByHand, deleteAskedMs }: RunRecord) => lostByHand || deleteAskedMs !== undefined;
-      const all = [run, ...(run.plan?.reused ?? []).map((of) => ledger.record(of.run, of.uid))];
       // A file that somebody replaced is not joined.
-      const lost = (cause === "storage-lost" || code === "result-hash") && all.some(isLost);
+      const lost = (cause === "storage-lost" || code === "result-hash") && isLost(run);
       if (cause !== "poison" && !userCodes.has(code) && !lost)
         report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {

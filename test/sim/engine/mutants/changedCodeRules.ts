@@ -3,7 +3,8 @@ import { edit, type Mutant } from "./mutant.ts";
 const undone =
   "code that is changed in mid-run computes nothing, the run says so, and goes on when the change is undone";
 const nobody = "a run whose code nobody has fails with what to do, and a retry by other code is refused";
-const foreign = "a partial of other code counts as missing, and one of the right code takes its place";
+const foreign =
+  "a partial of other code, or of none that it names, counts as missing, and one of the right code takes its place";
 
 const leaderTakesAny = edit(
   "leader/decide/track.ts",
@@ -12,8 +13,8 @@ const leaderTakesAny = edit(
 );
 const foldTakesAny = edit(
   "worker/folding/outputs.ts",
-  "if (belongsTo(wanted, output)) yield",
-  "if (wanted !== undefined) yield",
+  "pack < packs.to && belongsTo(wanted, output))",
+  "pack < packs.to)",
 );
 
 /** Which code computes, what is folded together, and what a run says that waits for its code. */
@@ -25,7 +26,7 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [
       "plan, state and queues are lost and partials remain, and the new plan of other packs folds none of them",
     ],
-    edits: edit("model/output.ts", "(wanted.plan === undefined ||", "(wanted.plan !== null ||"),
+    edits: edit("model/output.ts", "&& isOfPlan(wanted, plan)", ""),
   },
   {
     without: "the worker's own identity against that of its work",
@@ -40,6 +41,23 @@ export const changedCodeRules: readonly Mutant[] = [
     killedBy: "no result folds two identities unless it was asked to",
     cases: [foreign],
     edits: leaderTakesAny.concat(foldTakesAny),
+  },
+  {
+    without: "a code and a plan that an output has to name",
+    rule: 5,
+    killedBy: "no result folds two identities unless it was asked to",
+    cases: [foreign],
+    edits: edit(
+      "model/identity.ts",
+      "of !== undefined && (of === code",
+      "of === undefined || (of === code",
+    ).concat(
+      edit(
+        "model/output.ts",
+        "plan !== undefined && tag === planTag(plan)",
+        "tag === undefined || tag === planTag(plan ?? '')",
+      ),
+    ),
   },
   {
     without: "the identity of a partial in the leader's list",

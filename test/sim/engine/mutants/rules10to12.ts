@@ -106,8 +106,8 @@ export const rules10to12: readonly Mutant[] = [
     cases: ["delete and resubmit under the same id"],
     edits: edit(
       "model/runBlobs.ts",
-      "export function runBlobs(id: string, uid: string, origin = 1) {\n  const root = `${id}/${uid}/`;",
-      "export function runBlobs(id: string, uid: string, origin = 1) {\n  const root = `${id}/${uid.length}/`;",
+      "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid}/`;",
+      "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid.length}/`;",
     ),
   },
   {

@@ -78,22 +78,29 @@ export const changedCode: Readonly<Record<string, Scenario>> = {
       must((run()?.failures.size ?? 1) === 0, "nothing was taken for broken");
     }),
 
-  "a partial of other code counts as missing, and one of the right code takes its place": () =>
-    play({ seed: 37, chunkMs: () => 1_000 }, async (script) => {
-      const { engine, run, must } = script;
-      script.start(before);
-      await script.submit({ id: "r", chunks: 20, packSize: 1, cap: 2 });
-      await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 2);
-      const { uid = "" } = run() ?? {};
-      const { blobs } = engine.client.storage;
-      const contentType = "application/octet-stream; ms=1; attempt=1; code=ranges%402";
-      const body = "[[19,20]]\nranges@2";
-      const write = { contentType, metadata: { inline: "1", data: Buffer.from(body).toString("base64url") } };
-      await script.world.finish(
-        blobs.create(simNames.runs, runBlobs("r", uid).part(0, 19), body, write).then(() => {}),
-      );
-      await script.untilEnded();
-      script.mustBe("complete");
-      must(run()?.manifests.get(1)?.code.join() === "ranges@1", "one code made it");
-    }),
+  "a partial of other code, or of none that it names, counts as missing, and one of the right code takes its place":
+    () =>
+      play({ seed: 37, chunkMs: () => 1_000 }, async (script) => {
+        const { engine, run, must } = script;
+        script.start(before);
+        await script.submit({ id: "r", chunks: 20, packSize: 1, cap: 2 });
+        await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 2);
+        const { uid = "" } = run() ?? {};
+        const { blobs } = engine.client.storage;
+        for (const [pack, code] of [
+          [18, ""],
+          [19, "; code=ranges%402"],
+        ] as const) {
+          const contentType = `application/octet-stream; ms=1; attempt=1${code}`;
+          const body = `[[${pack},${pack + 1}]]\n${pack}\nranges@2`;
+          const metadata = { inline: "1", data: Buffer.from(body).toString("base64url") };
+          const write = { contentType, metadata };
+          await script.world.finish(
+            blobs.create(simNames.runs, runBlobs("r", uid).part(0, pack), body, write).then(() => {}),
+          );
+        }
+        await script.untilEnded();
+        script.mustBe("complete");
+        must(run()?.manifests.get(1)?.code.join() === "ranges@1", "one code made it");
+      }),
 };
