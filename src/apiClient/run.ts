@@ -116,13 +116,9 @@ export function runOf(ask: Ask, id: string) {
     /** The run as one HTML file that needs no script. */
     report: async () => await (await persist(() => ask(`${path}/report`))).text(),
     /** Begins the generation after the present one, once, however often the request is repeated. */
-    async retry(
-      given: { readonly redo?: "recompute" | "mix" | "changed-inputs"; readonly generation?: number } = {},
-    ) {
+    async retry(given: { readonly generation?: number } = {}) {
       const generation = given.generation ?? (await status()).generation + 1;
-      return await persist(() =>
-        json<Commanded>(`${path}/retry`, { method: "POST", body: { ...given, generation } }),
-      );
+      return await persist(() => json<Commanded>(`${path}/retry`, { method: "POST", body: { generation } }));
     },
     verify: ({
       signal,

@@ -17,7 +17,7 @@ const bodies = [
   { want: "cancelled", keep: true },
   { sample: "5%" },
   { calculation: "sum", params: { to: 3 }, packSize: 1, workers: 2 },
-  { redo: "mix" },
+  { generation: 2 },
 ];
 
 const id = fc.oneof(

@@ -168,13 +168,13 @@ describe("POST runs/{id}/retry and DELETE runs/{id}", () => {
     expect(await retry(3)).toMatchObject({ status: 202, jsonBody: { generation: 3, changed: true } });
   });
 
-  it("refuse a retry whose body has no content type with 415, as its choice would be ignored", async () => {
+  it("refuse a retry whose body has no content type with 415, as it would be ignored", async () => {
     const { client, storage, putState } = await clientWorld();
     const { jsonBody } = await call(client, "POST runs", submit);
     await putState(jsonBody as { run: string; uid: string }, { phase: "failed" });
     storage.operator.deleteBlob(names.active, "r1");
     const headers = new Headers();
-    const request = { ...apiRequest("runs/r1/retry", { ...of("r1"), body: { redo: "recompute" } }), headers };
+    const request = { ...apiRequest("runs/r1/retry", { ...of("r1"), body: { generation: 2 } }), headers };
     expect(await call(client, "POST runs/{id}/retry", request)).toMatchObject({
       status: 415,
       jsonBody: { code: "not-json-type" },

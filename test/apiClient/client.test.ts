@@ -70,7 +70,7 @@ describe("a submitted run", () => {
     const run = await leasefold.submit("sum", { to: 10 }, { id: "r1" });
     const key = run.submitted ?? expect.fail();
     await putState(key, { ...counted, phase: "failed", finishedMs: client.clock.wallMs() });
-    expect(await run.retry({ redo: "mix" })).toMatchObject({ generation: 2, changed: false });
+    expect(await run.retry()).toMatchObject({ generation: 2, changed: false });
     expect(await run.status()).toMatchObject({ generation: 2, phase: "waiting" });
   });
 });

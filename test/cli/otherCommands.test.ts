@@ -90,7 +90,7 @@ describe("leasefold failures, leader, queues, calculations", () => {
     const blobs = runBlobs("r1", uid);
     const put = (name: string, body: unknown) =>
       storage.operator.overwriteBlob(names.runs, name, JSON.stringify(body));
-    const plan = { v: 1, run: "r1", uid, chunks: 2, packSize: 1, shardSize: 256, packMs: 1 };
+    const plan = { v: 1, run: "r1", uid, code: "test", chunks: 2, packSize: 1, shardSize: 256, packMs: 1 };
     put(blobs.plan, { ...plan, segments: { attempt: "a", starts: [0] } });
     put(blobs.segment("a", 0), {
       v: 1,

@@ -100,7 +100,7 @@ describe("leasefold retry", () => {
     const sum = { name: "sum", summary: "", params: [], schema: {}, code: "sum@sha256:3f2a8b1c9d0e" };
     const instances = async () => ({ calculations: async () => [{ ...sum, changed: true as const }] });
     const { run } = await failed({ instances });
-    for (const line of ["retry r1", "retry r1 --recompute", "retry r1 --mix --wait"])
+    for (const line of ["retry r1", "retry r1 --wait"])
       expect(await run(line)).toMatchObject({
         exitCode: 2,
         err: expect.stringMatching(/the file is newer than what the instances run.*leasefold up --add/),

@@ -105,10 +105,6 @@ const cases: readonly Case[] = [
     ...{ state: gapped, marker: { generation: 2, command: 2 } },
     ...{ word: "waiting", percent: "50 %", lost: "5 failed" },
   },
-  {
-    ...{ state: gapped, marker: { generation: 2, command: 2, redo: "recompute", code: "sum@2" } },
-    word: "waiting",
-  },
 ];
 
 it.each(cases)("CLI, dashboard and report say the same of a run that is $word (case %$)", async (one) => {

@@ -54,38 +54,30 @@ test("a file that is changed while up runs is refused by submit, and loaded anew
   expect((await leasefold("submit", "units", "--wait")).out).toContain("4000");
 });
 
-test("a retry after a restart with changed code is refused, computes everything anew, or mixes and says so", async () => {
+test("a retry after a restart with changed code is refused, and the run that it names takes the partials of both and says so", async () => {
   const args = ["--instances", "1", "--data", "kept", "--calculation", "units.mjs"];
   await writeCalculation("units.mjs", 1, 39);
   await startUp(...args);
-  for (const id of ["anew", "mixed"]) {
-    const options = ["--pack-size", "1", "--attempts", "1", "--tolerate", "1", "--wait"];
-    await leasefold("submit", "units", "--id", id, ...options);
-  }
-  const { code: before } = await statusOf("anew");
+  const options = ["--pack-size", "1", "--attempts", "1", "--tolerate", "1", "--wait"];
+  await leasefold("submit", "units", "--id", "old", ...options);
+  const { code: before } = await statusOf("old");
   await down();
 
   await writeCalculation("units.mjs", 10);
   await startUp(...args);
-  const refused = await leasefold("retry", "anew");
+  const refused = await leasefold("retry", "old");
   expect(refused).toMatchObject({ code: 2, out: "" });
   expect(refused.err).toMatch(
-    /was computed by units [0-9a-f]{12}; the instances have units [0-9a-f]{12} now.*--recompute.*--mix/s,
+    /was computed by units [0-9a-f]{12}; the instances have units [0-9a-f]{12} now.*leasefold submit units … --reuse old --accept-code/s,
   );
-  expect((await leasefold("retry", "anew", "--recompute", "--wait")).out).toContain("400");
-  const anew = await statusOf("anew");
-  expect(anew).toMatchObject({ word: "complete", result: { generation: 2, code: [anew.code] } });
-  expect(anew.code).not.toBe(before);
-  expect((await leasefold("retry", "mixed", "--mix", "--wait")).out).toContain("49");
-  const mixed = await statusOf("mixed");
-  expect(mixed.result).toMatchObject({ mixed: true, code: [before, anew.code].sort() });
-  expect(JSON.parse((await leasefold("result", "mixed", "--manifest")).out)).toMatchObject({
-    mixed: true,
-    generation: 2,
-  });
-  const shown = anew.code.replace("@sha256:", " ");
-  expect((await leasefold("runs", "--output", "wide")).out).toMatch(new RegExp(`CODE.*anew.*${shown}`, "s"));
-  expect((await leasefold("status", "mixed")).out).toMatch(/mixed +units [0-9a-f]{12}, units [0-9a-f]{12}/);
+  const other = await leasefold("submit", "units", "--reuse", "old");
+  expect(other.err).toMatch(/invalid --reuse: run old was computed by units [0-9a-f]{12}, .*--accept-code/);
+  const accepted = ["--id", "new", "--reuse", "old", "--accept-code", "--wait"];
+  expect((await leasefold("submit", "units", ...accepted)).out).toContain("49");
+  const { code, result } = await statusOf("new");
+  expect(result).toMatchObject({ mixed: true, code: [before, code].sort() });
+  expect(JSON.parse((await leasefold("result", "new", "--manifest")).out)).toMatchObject({ mixed: true });
+  expect((await leasefold("status", "new")).out).toMatch(/mixed +units [0-9a-f]{12}, units [0-9a-f]{12}/);
 });
 
 // Whoever takes a message of other code puts it back for some seconds, and may be the next to take it, too.

@@ -26,10 +26,12 @@ interface Line {
 }
 
 const finished = (world: CliWorld) => finishedRun(world);
-const computing = async (world: CliWorld) => {
+const computing = (world: CliWorld) => inPhase(world, "computing");
+const cancelled = (world: CliWorld) => inPhase(world, "cancelled");
+const inPhase = async (world: CliWorld, phase: "computing" | "cancelled") => {
   const run = await submit(world.client, { calculation: "sum", params: { to: 100 }, id: "r1" });
   const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
-  await world.putState(run, { phase: "computing", layout });
+  await world.putState(run, { phase, layout });
 };
 const paused = async (world: CliWorld) => {
   await computing(world);
@@ -88,7 +90,7 @@ const lines: readonly Line[] = [
   { line: "resume r1", least: "steer", before: paused },
   { line: "cap r1 7", least: "steer", before: computing },
   { line: "cancel r1", least: "steer", before: computing },
-  { line: "retry r1 --recompute", least: "steer", before: finished },
+  { line: "retry r1", least: "steer", before: cancelled },
   { line: "delete r1", least: "steer", before: finished },
   { line: "verify r1", least: "steer", before: verified },
   { line: "result r1 --so-far", least: "steer", before: answered },

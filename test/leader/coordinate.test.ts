@@ -3,7 +3,7 @@ import { calls, subtractCalls } from "../../src/engine/model/calls.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { runBlobs, workName } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
-import { computing, planOf } from "../support/runFixtures.ts";
+import { computing, contentTypeOf, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 test("a loop reads at most 25 list pages, however many runs there are, and each of them gets its turn", async () => {
@@ -29,7 +29,9 @@ test("a run with hundreds of open shards takes turns with its shards", async () 
   await twin.addRun("big", plan, { state, marker: { want: "paused" } });
   for (let shard = 0; shard < shards; shard += 1) {
     const pack = shard * plan.shardSize;
-    await twin.storage.blobs.create(twin.names.runs, runBlobs("big", "uidbig").part(shard, pack), "");
+    await twin.storage.blobs.create(twin.names.runs, runBlobs("big", "uidbig").part(shard, pack), "", {
+      contentType: contentTypeOf(),
+    });
   }
   const pages = await twin.lead(40_000, { loopMs: 2_000, fastLoopMs: 2_000 });
   expect(Math.max(...pages)).toBeLessThanOrEqual(25);

@@ -28,19 +28,6 @@ test("a finished run is asked to be deleted after its days, and neither a younge
   );
 });
 
-test("a run whose partials an active run reuses outlives its days, until that has ended", async () => {
-  const twin = leadOnTwin();
-  await unmarked(twin, "old", ended("complete"));
-  await twin.addRun("working", planOf(10), { state: computing(10), marker: { keeps: "older,old" } });
-  await twin.world.advance(31 * dayMs);
-  await sweepAll(twin);
-  expect(await wantOf(twin, "old")).toBe("none");
-  await twin.storage.blobs.remove(twin.names.active, "working");
-  await twin.world.advance(dayMs);
-  await sweepAll(twin);
-  expect(await wantOf(twin, "old")).toBe("delete");
-});
-
 test("one sweep a day is enough for all instances", async () => {
   const twin = leadOnTwin();
   await twin.ready;

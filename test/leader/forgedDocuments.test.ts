@@ -56,14 +56,16 @@ describe("a spec that was replaced", () => {
   });
 
   it("after its run ended is not retried: the marker names that of the state", async () => {
-    const engine = engineWorld();
+    const engine = engineWorld({ code: { chunkMs: () => 2_000 } });
     await engine.submit(request);
     engine.start();
-    expect(await engine.untilEnd("r")).toMatchObject({ phase: "complete" });
+    await engine.world.advance(3_000);
+    await engine.world.finish(command(engine.client, "r", { kind: "cancel" }));
+    expect(await engine.untilEnd("r")).toMatchObject({ phase: "cancelled" });
     await engine.world.advance(5_000);
     const first = (await readSpec(engine.client, "r"))?.sha256;
     const forged = await forgeSpec(engine);
-    await engine.world.finish(command(engine.client, "r", { kind: "retry", redo: "recompute" }));
+    await engine.world.finish(command(engine.client, "r", { kind: "retry" }));
     expect((await readMarker(engine.client, "r"))?.value.spec).toBe(first);
     expect(forged).not.toBe(first);
     await engine.world.advance(30_000);

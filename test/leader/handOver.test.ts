@@ -6,7 +6,7 @@ import type { LogEvent } from "../../src/engine/model/log.ts";
 import { decodeMessage, onePackEach } from "../../src/engine/model/message.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
-import { computing, planOf } from "../support/runFixtures.ts";
+import { computing, contentTypeIn, contentTypeOf, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 const slowly = { loopMs: 2_000, fastLoopMs: 2_000 };
@@ -138,7 +138,7 @@ test("a planned end records what was sent after a write without a reply, too", a
   const { storage, names, world, leader } = twin;
   await twin.addRun("r", planOf(100), { marker: { cap: 10 } });
   const clock = world.clock();
-  const contentType = "application/octet-stream; ms=100; attempt=1";
+  const contentType = contentTypeIn(planOf(100), "r", 100);
   const done = async (from: number, to: number) => {
     for (let pack = from; pack < to; pack += 1)
       await storage.blobs.create(names.runs, runBlobs("r", "uidr").part(0, pack), "x", { contentType });
@@ -177,7 +177,7 @@ test.each([
   const { storage, leader, names } = twin;
   const { clock } = twin.ports;
   await twin.addRun("r", planOf(6), { state: atWork() });
-  const contentType = "application/octet-stream; ms=100; attempt=1";
+  const contentType = contentTypeOf(100);
   const done = (pack: number) =>
     void storage.blobs.create(names.runs, runBlobs("r", "uidr").part(0, pack), "x", { contentType });
   const { replace } = storage.blobs;

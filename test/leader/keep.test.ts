@@ -5,9 +5,19 @@ import { beginGeneration } from "../../src/engine/leader/decide/restart.ts";
 import { wantedOf } from "../../src/engine/leader/decide/want.ts";
 import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit, setBit } from "../../src/engine/model/bitmap.ts";
 import { givenUpOf, outcomesOf } from "../../src/engine/model/outcomes.ts";
+import { planTag } from "../../src/engine/model/output.ts";
 import { packsOf, shardsOf } from "../../src/engine/model/packs.ts";
 import type { State } from "../../src/engine/model/state.ts";
-import { computing, marker, packFailure, part, parts, runNotes, spec } from "../support/runFixtures.ts";
+import {
+  computing,
+  contentTypeOf,
+  marker,
+  packFailure,
+  part,
+  parts,
+  runNotes,
+  spec,
+} from "../support/runFixtures.ts";
 import { draftOf, first, listedAt, startMs, step, tasksOf } from "./deciding.ts";
 
 const cancelled = { ...marker, want: "cancelled", keep: "1", command: 1 } as const;
@@ -42,7 +52,9 @@ describe("a cancel that keeps what is done", () => {
     expect(early.state).toMatchObject({ phase: "computing", keep: true, inFlight: 3 });
     const known = { working: early.state, notes: runNotes(), lists: listedAt(-500) };
     expect(wantedOf(known, { localMs: 0 }).failures).toBe(true);
-    const failures = [packFailure(2, 1, "error", { gaps: { failed: 1, plan: undefined } })];
+    const failures = [
+      packFailure(2, 1, "error", { gaps: { failed: 1, plan: planTag(computing(1).plan ?? "") } }),
+    ];
     const later = step(early.state, { ...asked, failures });
     expect(later.state).toMatchObject({ phase: "finishing", chunksDone: 7, packsGapped: 1, inFlight: 0 });
   });
@@ -251,7 +263,7 @@ test("a pause after the deadline of a run that keeps what is done does not hold 
   const nodes = Object.keys(late.sealed).map((index) => ({
     level: 1,
     index: Number(index),
-    contentType: "",
+    contentType: contentTypeOf(),
   }));
   const after = step(late, { spec: within, marker: paused, nodes }, notes, 62_000).state;
   // All is there that a finish needs; "it counts from when a leader first sees the run, pauses included" (rule 22).

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import { packsOf, shardOf } from "../../src/engine/model/packs.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
-import { planOf } from "../support/runFixtures.ts";
+import { contentTypeIn, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 /** Runs side by side; when all that was sent is computed, each is cancelled with `keep`. Partials and those that count. */
@@ -19,7 +19,7 @@ async function keptOf(runs: number, packs = 300) {
     expect(cursor).toBeLessThanOrEqual(packsOf(layout));
     for (let pack = 0; pack < cursor; pack += 1) {
       const name = runBlobs(id, `uid${id}`).part(shardOf(layout, pack), pack);
-      const contentType = "application/octet-stream; ms=1000; attempt=1";
+      const contentType = contentTypeIn(plan, id);
       await twin.storage.blobs.create(twin.names.runs, name, "x", { contentType });
     }
     there.set(id, cursor);
@@ -53,14 +53,13 @@ test("forty runs that share a deadline keep what was done before it", async () =
   const ids = Array.from({ length: 40 }, (_, index) => `r${index}`);
   for (const id of ids)
     await twin.addRun(id, planOf(200), { spec: { deadline: { ms: 60_000, keep: true } } });
-  const contentType = "application/octet-stream; ms=1000; attempt=1";
   const clock = twin.world.clock();
   // 150 of the 200 packs of each run: 100 early, 50 at 59 s, when the deadline is at 60 s.
   const done = (from: number, to: number) => {
     for (const id of ids)
       for (let pack = from; pack < to; pack += 1)
         void twin.storage.blobs.create(twin.names.runs, runBlobs(id, `uid${id}`).part(0, pack), "x", {
-          contentType,
+          contentType: contentTypeIn(planOf(200), id),
         });
   };
   clock.after(30_000, () => done(0, 100));
@@ -92,7 +91,7 @@ test.each([
       throw new StorageError("busy", "", undefined, "no answer");
     return sent;
   };
-  const contentType = "application/octet-stream; ms=1000; attempt=1";
+  const contentType = contentTypeIn(plan);
   world.clock().after(5_000, () => {
     for (let pack = 0; pack < 100; pack += 1) {
       const name = runBlobs("r", "uidr").part(shardOf(plan, pack), pack);

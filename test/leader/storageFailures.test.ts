@@ -10,7 +10,7 @@ import { shardOf } from "../../src/engine/model/packs.ts";
 import { runBlobs, workName } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import type { Storage } from "../../src/engine/storage/ports.ts";
-import { computing, marker, planOf, runNotes, spec } from "../support/runFixtures.ts";
+import { computing, contentTypeIn, marker, planOf, runNotes, spec } from "../support/runFixtures.ts";
 import { startMs, step } from "./deciding.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
@@ -153,7 +153,7 @@ test("packs that were computed before a failed send are not resent after a pause
     if (message?.kind === "compute") sent.push({ atMs: sinceMs(), pack: message.pack });
     return send(queue, text, options);
   };
-  const contentType = "application/octet-stream; ms=1000; attempt=1";
+  const contentType = contentTypeIn(plan);
   const clock = world.clock();
   clock.after(5_000, () => {
     for (let pack = 0; pack < 100; pack += 1) {

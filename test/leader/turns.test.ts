@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { limits } from "../../src/engine/model/limits.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
-import { computing, planOf } from "../support/runFixtures.ts";
+import { computing, contentTypeOf, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 const slowly = { loopMs: 2_000, fastLoopMs: 2_000 };
@@ -15,7 +15,10 @@ async function manyRuns(runs: number, pageSize: number, sent: boolean) {
   const ids = Array.from({ length: runs }, (_, run) => `r${String(run).padStart(4, "0")}`);
   for (const id of ids) {
     await twin.addRun(id, planOf(1), sent ? { state } : {});
-    if (sent) await twin.storage.blobs.create(twin.names.runs, runBlobs(id, `uid${id}`).part(0, 0), "");
+    if (sent)
+      await twin.storage.blobs.create(twin.names.runs, runBlobs(id, `uid${id}`).part(0, 0), "", {
+        contentType: contentTypeOf(),
+      });
   }
   const { list } = twin.storage.blobs;
   twin.storage.blobs.list = (container, prefix, options) =>

@@ -4,10 +4,10 @@ import { Coordinator } from "../../src/engine/leader/tick.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import { decodeMessage, onePackEach } from "../../src/engine/model/message.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
-import { planOf } from "../support/runFixtures.ts";
+import { contentTypeIn, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
-const contentType = "application/octet-stream; ms=100; attempt=1";
+const contentType = contentTypeIn(planOf(100), "r", 100);
 
 /** Two coordinators, one after the other, on a run of 100 packs with 10 in flight. */
 async function twoTerms() {

@@ -25,7 +25,7 @@ const bad = [
 ];
 
 const common = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0 };
-const plan = { v: 1, run: "r", uid: "u", chunks: 1, packSize: 1, shardSize: 1, packMs: 1 };
+const plan = { v: 1, run: "r", uid: "u", code: "c@1", chunks: 1, packSize: 1, shardSize: 1, packMs: 1 };
 const state = firstState({ run: "r", uid: "u", generation: 1, cap: 1, nowMs: 0 });
 const manifest = {
   ...{ v: 1, run: "r", uid: "u", generation: 1, calculation: "c", requestHash: "h", attempt: "1-1-a" },

@@ -1,25 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { accepts, identityOf, isMixed, refusedText, shownIdentity } from "../../src/engine/model/identity.ts";
+import { accepts, identityOf, refusedText, shownIdentity } from "../../src/engine/model/identity.ts";
 
 const first = identityOf("mc-var", "sha256:3f2a8b1c9d0e");
 const second = identityOf("mc-var", "sha256:9c1b00000000");
 
 describe("the identity of a calculation's code", () => {
-  it("is accepted where it is the plan's, and where a retry asked to mix it", () => {
+  it("is accepted where it is the plan's, and where the request takes it", () => {
     expect(accepts({ code: first }, first)).toBe(true);
     expect(accepts({ code: first }, second)).toBe(false);
     expect(accepts({ code: first, mix: [second] }, second)).toBe(true);
   });
 
-  it("is not asked of outputs and plans of versions that recorded none", () => {
-    expect(accepts({ code: first }, undefined)).toBe(true);
-    expect(accepts({ code: first }, "leasefold 0.1.0")).toBe(true);
-    expect(accepts({}, second)).toBe(true);
-  });
-
-  it("is mixed where two of them made a result, whatever older versions noted beside", () => {
-    expect(isMixed([first, "leasefold 0.1.0"])).toBe(false);
-    expect(isMixed([first, second])).toBe(true);
+  it("is never accepted where there is none", () => {
+    expect(accepts({ code: first }, undefined)).toBe(false);
+    expect(accepts({}, second)).toBe(false);
+    expect(accepts({}, undefined)).toBe(false);
   });
 
   it("is shown to people without the name of its hash", () => {

@@ -130,7 +130,6 @@ describe("a manifest does not fit", () => {
     ["blob", { blob: "r/u/001/1-1-else/result.json" }],
     ["term", { terms: [{ term: 3, holder: "stranger" }] }],
     ["term", { terms: [{ term: 4, holder: "a" }] }],
-    ["it comes from the plan of generation 2", { origin: 2 }],
     ["it was computed by", { code: ["sum@1", "sum@2"] }],
   ] satisfies readonly (readonly [string, Partial<Manifest>])[])(
     "and the difference names %s where it is other than the leader's",
@@ -139,7 +138,7 @@ describe("a manifest does not fit", () => {
     },
   );
 
-  test("but for terms before an earlier state was lost, and code that a retry mixes", () => {
+  test("but for terms before an earlier state was lost, and code that the run mixes", () => {
     const earlier = { ...manifest, terms: [{ term: 1, holder: "b" }, ...manifest.terms] };
     expect(differenceFrom(state, earlier)).toBe("term 1 of b did not lead it");
     expect(differenceFrom({ ...state, lost: true }, earlier)).toBeUndefined();

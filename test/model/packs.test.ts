@@ -61,17 +61,6 @@ describe("packs and shards", () => {
     expect(shardSizeFor(packs)).toBe(size);
   });
 
-  test("the fewer packs of a plan are computed, the fewer shards it has: the others need no list while it runs", () => {
-    const shards = (computed: number) =>
-      shardsOf({
-        chunks: 1_000,
-        packSize: 1,
-        shardSize: shardSizeFor(1_000, limits, computed),
-        fanIn: 1_000,
-      });
-    expect([1_000, 500, 100, 10, 1, 0].map(shards)).toEqual([32, 16, 8, 2, 2, 2]);
-  });
-
   test.each([
     // The work of a run in ms per chunk, and the pack that comes of it.
     { chunks: 1_000_000, chunkMs: 1, packSize: 4_096, why: "244 packs of four seconds" },

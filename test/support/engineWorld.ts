@@ -76,7 +76,9 @@ export interface SubmitRequest {
   readonly list?: boolean;
   /** The run stops after a prefix of which so many chunks are folded. */
   readonly stopAt?: number;
-  readonly reuse?: string | true;
+  readonly reuse?: string;
+  readonly acceptCode?: boolean;
+  readonly keepPartials?: boolean;
   readonly tags?: Readonly<Record<string, string>>;
 }
 

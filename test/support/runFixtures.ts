@@ -2,11 +2,11 @@ import { newLists, newRunNotes } from "../../src/engine/leader/notes.ts";
 import type { Seen, SeenFailure, SeenOutput } from "../../src/engine/leader/seen.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { Marker } from "../../src/engine/model/marker.ts";
-import { outputContentType } from "../../src/engine/model/output.ts";
+import { outputContentType, planTag } from "../../src/engine/model/output.ts";
 import type { Manifest, Plan, Spec } from "../../src/engine/model/run.ts";
 import type { Work } from "../../src/engine/model/runBlobs.ts";
 import { firstState, type State } from "../../src/engine/model/state.ts";
-import { requestHashOf } from "../../src/engine/model/storedSpec.ts";
+import { documentHash, requestHashOf } from "../../src/engine/model/storedSpec.ts";
 
 /** Pieces of a run for tests of the decisions. */
 export const specOf = (spec: Omit<Spec, "v" | "requestHash">): Spec => ({
@@ -17,6 +17,8 @@ export const specOf = (spec: Omit<Spec, "v" | "requestHash">): Spec => ({
 export const spec = specOf({ run: "r", uid: "u", calculation: "sum", params: {} });
 export const marker: Marker = { uid: "u", want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
 
+const code = "sum@1";
+
 /** Small shards, and of any number of packs: only the fold would notice that it is no power of two. */
 const shardSizeOf = (packs: number): number =>
   packs <= limits.directPacksMax ? limits.directPacksMax : Math.ceil(Math.sqrt(packs));
@@ -25,6 +27,7 @@ export const planOf = (chunks: number, packSize = 1): Plan => ({
   v: 1,
   run: "r",
   uid: "u",
+  code,
   chunks,
   packSize,
   shardSize: shardSizeOf(Math.ceil(chunks / packSize)),
@@ -32,10 +35,16 @@ export const planOf = (chunks: number, packSize = 1): Plan => ({
   packMs: 500,
 });
 
-export const part = (index: number, ms = 1000): SeenOutput => ({
-  index,
-  contentType: outputContentType("application/json", { ms, attempt: 1 }),
-});
+const planHash = "a".repeat(64);
+/** Of an output of these runs. */
+export const contentTypeOf = (ms = 1000, plan = planHash): string =>
+  outputContentType("application/json", { ms, attempt: 1, plan: planTag(plan), code });
+
+/** The same for a run with this plan that `addRun` makes. */
+export const contentTypeIn = (plan: Plan, id = "r", ms = 1000): string =>
+  contentTypeOf(ms, documentHash(JSON.stringify({ ...plan, run: id, uid: `uid${id}` })));
+
+export const part = (index: number, ms = 1000): SeenOutput => ({ index, contentType: contentTypeOf(ms) });
 export const parts = (from: number, to: number, ms?: number): SeenOutput[] =>
   Array.from({ length: to - from }, (_, offset) => part(from + offset, ms));
 
@@ -69,6 +78,7 @@ export const seen = (found: Partial<Seen> = {}): Seen => ({
   tried: [],
   unlisted: false,
   lists: newLists(0),
+  ...(found.plan && { planHash }),
   ...found,
 });
 
@@ -98,7 +108,13 @@ export const manifest: Manifest = {
 export function computing(chunks: number, packSize = 1): State {
   const { packMs, shardSize, fanIn } = planOf(chunks, packSize);
   const state = firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: 0 });
-  return { ...state, phase: "computing", layout: { chunks, packSize, shardSize, fanIn, packMs } };
+  return {
+    ...state,
+    phase: "computing",
+    code,
+    plan: planHash,
+    layout: { chunks, packSize, shardSize, fanIn, packMs },
+  };
 }
 
 export const runNotes = () => newRunNotes(0);

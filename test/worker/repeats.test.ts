@@ -26,7 +26,7 @@ async function planned(meanwhile: () => Promise<void> = async () => {}) {
   await world.submit({ calculation: "joining", params: { chunks: 3 }, packSize: 1 });
   await world.work({ ...common, kind: "plan" });
   begun.length = 0;
-  const message = computeOf(await world.plan(), 1);
+  const message = { ...computeOf(await world.plan(), 1), ...(await world.named()) };
   const left = () => world.list("runs").filter((name) => /^(failed|parts)/.test(name));
   const failure = async (name: string) =>
     decodeJson(failureSchema, await world.bytesOf(world.names.runs, name), name);

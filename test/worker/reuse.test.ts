@@ -4,113 +4,73 @@ import * as z from "zod";
 import { type AnyCalculation, defineCalculation } from "../../src/engine/calculation/contract.ts";
 import type { CoveringPart } from "../../src/engine/calculation/foldParts.ts";
 import { runCompute, runFinish } from "../../src/engine/calculation/runJob.ts";
-import { limits } from "../../src/engine/model/limits.ts";
 import { chunksOfPack, type Layout, packsOf } from "../../src/engine/model/packs.ts";
-import { packsReused, type Reused, reusedBits, reusedShards } from "../../src/engine/model/reuse.ts";
 import type { Plan } from "../../src/engine/model/run.ts";
 import { coverOfPack } from "../../src/engine/model/tree.ts";
-import { type EarlierRun, matchPacks, PackInputs } from "../../src/engine/worker/reuse.ts";
+import { keyOf } from "../../src/engine/worker/reuse.ts";
 import { planOf } from "../support/runFixtures.ts";
 
-const packInputs = (inputs: readonly string[], packSize: number): readonly string[] => {
-  const hashes = new PackInputs(packSize);
-  hashes.add(inputs);
-  return hashes.end();
-};
-
-/** An earlier run of these inputs that has all its partials, or those of the packs that are given. */
-function earlierOf(inputs: readonly string[], packSize: number, there?: ReadonlySet<number>): EarlierRun {
-  const plan: Plan = planOf(inputs.length, packSize);
-  const source = { run: "r", uid: "u", plan: "0".repeat(64), shardSize: plan.shardSize };
-  const at = (pack: number) => (there?.has(pack) === false ? undefined : ([0, pack] as const));
-  return { plan, inputs: packInputs(inputs, packSize), sources: [source], at };
-}
-
-function matched(earlier: EarlierRun, inputs: readonly string[], byInput: boolean): readonly Reused[] {
-  const { packSize } = earlier.plan;
-  const planned = { chunks: inputs.length, list: true, byInput };
-  return matchPacks(earlier, planned, packInputs(inputs, packSize));
-}
-
-const intervals = (reused: readonly Reused[]) => reused.flatMap(({ packs }) => packs);
 const letters = [..."abcdefghijkl"];
 const inserted = (at: number) => [...letters.slice(0, at), "new", ...letters.slice(at)];
 
-test("one changed input costs its pack, and what is around it are two intervals", () => {
-  const changed = letters.with(5, "new");
-  expect(intervals(matched(earlierOf(letters, 2), changed, false))).toEqual([
-    [0, 2, 0],
-    [3, 6, 3],
-  ]);
+const planFor = (inputs: readonly string[], packSize: number, byInput: boolean): Plan => ({
+  ...planOf(inputs.length, packSize),
+  ...(byInput ? { byInput: true } : {}),
 });
 
-test("after an added file packs of one chunk match where they moved to, and larger ones only those before it", () => {
-  expect(intervals(matched(earlierOf(letters, 1), inserted(5), true))).toEqual([
-    [0, 5, 0],
-    [6, 13, 5],
-  ]);
-  expect(intervals(matched(earlierOf(letters, 2), inserted(5), true))).toEqual([[0, 2, 0]]);
+/** The key of each pack. */
+function keysOf(
+  inputs: readonly string[],
+  packSize: number,
+  byInput: boolean,
+  params: unknown = {},
+): string[] {
+  const plan = planFor(inputs, packSize, byInput);
+  return Array.from({ length: packsOf(plan) }, (_, pack) => {
+    const { from, to } = chunksOfPack(plan, pack);
+    return keyOf({ calculation: "tree", params }, plan, pack, inputs.slice(from, to));
+  });
+}
+
+/** The packs of the second list that find a partial of the first. */
+function found(
+  before: readonly string[],
+  now: readonly string[],
+  packSize: number,
+  byInput: boolean,
+): number[] {
+  const there = new Set(keysOf(before, packSize, byInput));
+  return keysOf(now, packSize, byInput).flatMap((key, pack) => (there.has(key) ? [pack] : []));
+}
+
+test("one changed input costs its pack", () => {
+  expect(found(letters, letters.with(5, "new"), 2, false)).toEqual([0, 1, 3, 4, 5]);
 });
 
-test("packs match where they moved by a multiple of the pack size", () => {
-  const moved = ["x", "y", "z", "w", ...letters];
-  expect(intervals(matched(earlierOf(letters, 4), moved, true))).toEqual([[1, 4, 0]]);
+test("after an added file packs of one chunk are found where they moved to, and larger ones only those before it", () => {
+  expect(found(letters, inserted(5), 1, true)).toEqual([0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12]);
+  expect(found(letters, inserted(5), 2, true)).toEqual([0, 1]);
 });
 
-test("where compute may ask for index and count, a plan of another length reuses nothing", () => {
-  expect(matched(earlierOf(letters, 1), inserted(11), false)).toEqual([]);
+test("packs are found where they moved by a multiple of the pack size", () => {
+  expect(found(letters, ["x", "y", "z", "w", ...letters], 4, true)).toEqual([1, 2, 3]);
 });
 
-test("packs of a size that is no power of two stay where they were, or are computed", () => {
-  expect(intervals(matched(earlierOf(letters, 3), letters, true))).toEqual([[0, 4, 0]]);
-  expect(matched(earlierOf(letters, 3), ["x", "y", "z", ...letters], true)).toEqual([]);
+test("where compute may ask for index and count, nothing is found in a list of another length", () => {
+  expect(found(letters, inserted(11), 1, false)).toEqual([]);
 });
 
-test("a pack whose partial was not seen is no part of any interval", () => {
-  const there = new Set([0, 1, 3]);
-  expect(intervals(matched(earlierOf(letters.slice(0, 5), 1, there), letters.slice(0, 5), false))).toEqual([
-    [0, 2, 0],
-    [3, 4, 3],
-  ]);
+test("packs of a size that is no power of two are found where they were alone", () => {
+  expect(found(letters, letters, 3, true)).toEqual([0, 1, 2, 3]);
+  expect(found(letters, ["x", "y", "z", ...letters], 3, true)).toEqual([]);
 });
 
-test("of more intervals than a plan holds the longest are taken", () => {
-  const many = Array.from({ length: 4 * limits.reusedIntervalsMax }, (_, index) => `${index}`);
-  // Every other pack has changed, and at the end there is a longer row.
-  const changed = many.map((one, index) => (index % 2 === 0 && index < many.length - 9 ? "new" : one));
-  const reused = matched(earlierOf(many, 1), changed, false);
-  expect(intervals(reused)).toHaveLength(limits.reusedIntervalsMax);
-  expect(packsReused(reused)).toBeGreaterThan(limits.reusedIntervalsMax + 5);
-});
-
-test("folders of earlier partials are listed by tens, each once, however many intervals lie in it", () => {
-  const of = { run: "r", uid: "u", plan: "0".repeat(64) };
-  const reused: Reused[] = [
-    { ...of, shardSize: 3, packs: [[1, 9, 4]] },
-    {
-      ...{ ...of, origin: 2, shardSize: 4 },
-      packs: [
-        [9, 10, 0],
-        [10, 11, 0],
-      ],
-    },
-  ];
-  const shards = [...reusedShards(reused, { from: 5, to: 12 })];
-  expect(shards.map(({ of, shard, digits, numbers }) => [of.origin, shard, digits, ...numbers])).toEqual([
-    [undefined, 2, 1, [5, 8], [6, 9], [7, 10], [8, 11]],
-    [2, 0, 0, [9, 0], [10, 0]],
-  ]);
-  const far: Reused[] = [{ ...of, shardSize: 1, packs: [[0, 20, 8]] }];
-  const tens = [...reusedShards(far, { from: 0, to: 20 })];
-  expect(tens.map(({ shard, digits, numbers }) => [shard, digits, numbers.size])).toEqual([
-    [8, 1, 2],
-    [10, 1, 10],
-    [20, 1, 8],
-  ]);
-  const layout: Layout = { chunks: 12, packSize: 1, shardSize: 5, fanIn: 2 };
-  const bits = [0, 1, 2].map((shard) => reusedBits(reused, layout, shard)[0]);
-  expect(bits).toEqual([0b11110, 0b11111, 0b00001]);
-  expect(packsReused(reused)).toBe(10);
+test("the key tells parameters apart, and the plan of a count from a list", () => {
+  expect(keysOf(["a"], 1, true, { unit: 1 })).not.toEqual(keysOf(["a"], 1, true, { unit: 2 }));
+  const of = { calculation: "tree", params: {} };
+  const plan = planOf(1, 1);
+  expect(keyOf(of, plan, 0, undefined)).not.toBe(keyOf(of, plan, 0, [null]));
+  expect(keyOf(of, plan, 0, undefined)).not.toBe(keyOf({ ...of, calculation: "else" }, plan, 0, undefined));
 });
 
 /** Shows each merge, so that any other tree or input gives another text. */
@@ -146,7 +106,7 @@ async function resultOf(of: AnyCalculation, layout: Layout, partials: Partials):
   return Buffer.from(body).toString();
 }
 
-test("a result has the same bytes with and without what was reused, whatever became of the inputs", async () => {
+test("a result has the same bytes with and without what was copied, whatever became of the inputs", async () => {
   const edit = fc.record({
     at: fc.nat(40),
     kind: fc.constantFrom("change", "insert", "remove"),
@@ -163,18 +123,18 @@ test("a result has the same bytes with and without what was reused, whatever bec
       const now = [...before];
       for (const { at, kind, by } of edits)
         now.splice(at, kind === "insert" ? 0 : by, ...(kind === "remove" ? [] : Array(by).fill("new")));
-      const earlier = earlierOf(before, packSize);
-      const layout: Layout = planOf(now.length, packSize);
+      const earlier = planFor(before, packSize, byInput);
+      const there = new Map<string, Uint8Array>();
+      for (const [pack, key] of keysOf(before, packSize, byInput).entries())
+        there.set(key, await computed(of, earlier, before, pack));
+      const layout = planFor(now, packSize, byInput);
       const [own, mixed]: [Partials, Partials] = [new Map(), new Map()];
-      for (let pack = 0; pack < packsOf(layout); pack += 1) {
+      for (const [pack, key] of keysOf(now, packSize, byInput).entries()) {
         own.set(pack, await computed(of, layout, now, pack));
-        mixed.set(pack, own.get(pack) as Uint8Array);
+        mixed.set(pack, there.get(key) ?? (own.get(pack) as Uint8Array));
+        if (there.has(key)) taken += 1;
+        expect(mixed.get(pack)).toEqual(own.get(pack));
       }
-      for (const [from, to, at] of intervals(matched(earlier, now, byInput)))
-        for (let pack = from; pack < to; pack += 1) {
-          mixed.set(pack, await computed(of, earlier.plan, before, at + pack - from));
-          taken += 1;
-        }
       expect(await resultOf(of, layout, mixed)).toBe(await resultOf(of, layout, own));
     },
   );

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { InputError } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { WorkMessage } from "../../src/engine/model/message.ts";
-import { parseOutputFacts } from "../../src/engine/model/output.ts";
+import { parseOutputFacts, planTag } from "../../src/engine/model/output.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { planOf } from "../support/runFixtures.ts";
 import { workerWorld } from "./workerWorld.ts";
@@ -112,9 +112,10 @@ test("parameters that the worker's own schema refuses end the plan before any ch
 test("a partial of other code is replaced, and one of the right code stays", async () => {
   const world = await worldOf("sum@1", "sum@1");
   const { blobs } = world.storage;
+  const { plan } = await world.named();
   const write = (code: string, pack: number) =>
     blobs.create(world.names.runs, at.part(0, pack), "x", {
-      contentType: `a/b; ms=1; attempt=1; code=${code}`,
+      contentType: `a/b; ms=1; attempt=1; plan=${planTag(plan)}; code=${code}`,
     });
   await write("sum%402", 0);
   await write("sum%401", 1);

@@ -21,7 +21,8 @@ async function planned(compute: Compute = joining.compute) {
   await world.work({ ...common, kind: "plan" });
   begun.length = 0;
   const plan = await world.plan();
-  const ones = [1, 2, 3].map((pack) => computeOf(plan, pack));
+  const named = await world.named();
+  const ones = [1, 2, 3].map((pack) => ({ ...computeOf(plan, pack), ...named }));
   const message = { ...ones[0], until: 7 } as WorkMessage;
   const left = () => world.list("runs").filter((name) => /^(failed|parts)/.test(name));
   return { world, begun, ones, message, left };

@@ -9,6 +9,7 @@ import { decodeMessage, encodeMessage, type WorkMessage } from "../../src/engine
 import { namesOf } from "../../src/engine/model/names.ts";
 import { manifestSchema, type Plan, planSchema, type Spec } from "../../src/engine/model/run.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
+import { documentHash } from "../../src/engine/model/storedSpec.ts";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
 import { handlePoison, handleWork } from "../../src/engine/worker/handleWork.ts";
 import type { Delivery, WorkerPorts } from "../../src/engine/worker/ports.ts";
@@ -77,6 +78,11 @@ export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPor
       }
       return received.length;
     },
+    /** What the leader's messages name. */
+    named: async () => ({
+      code: "code 1",
+      plan: documentHash(await bytesOf(names.runs, at.plan)),
+    }),
     plan: async (): Promise<Plan> => decodeJson(planSchema, await bytesOf(names.runs, at.plan), "plan"),
     manifest: async (gen = 1) =>
       decodeJson(manifestSchema, await bytesOf(names.results, results.manifest(gen)), "manifest"),

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { clientLimits } from "../../engine/client/client.ts";
 import { command, commandedSchema } from "../../engine/client/commands/command.ts";
-import { type Change, redos } from "../../engine/client/commands/decideCommand.ts";
+import type { Change } from "../../engine/client/commands/decideCommand.ts";
 import { costs, costsSchema } from "../../engine/client/costs.ts";
 import { invalid, requestSchema, wholeNumber } from "../../engine/client/runRequest.ts";
 import { listPhases, runs, runsPageSchema } from "../../engine/client/runs.ts";
@@ -32,7 +32,7 @@ export const submitRun = defineRoute({
       .exactOptional(),
   }),
   problems: {
-    400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse", "bad-tags"],
+    400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse", "bad-accept-code", "bad-tags"],
     409: ["id-taken", "being-deleted"],
   },
   async handler(request, { actor, clock }, { submit, log }) {
@@ -118,12 +118,6 @@ export const changeRun = defineRoute({
 });
 
 const retrySchema = z.strictObject({
-  redo: z
-    .enum(redos)
-    .describe(
-      "If the code has changed: `recompute` all packs, or `mix`. `changed-inputs` reads the inputs anew.",
-    )
-    .optional(),
   generation: z
     .int()
     .min(2)
@@ -143,7 +137,7 @@ export const retryRun = defineRoute({
     ...noRun,
     409: [
       ...["not-accepted", "being-deleted", "nothing-to-retry", "still-working"],
-      ...["wrong-generation", "other-code", "unknown-code"],
+      ...["wrong-generation", "other-code", "inputs-changed"],
     ],
   },
   handler: async (request, client) =>

@@ -28,8 +28,8 @@ export async function failedAttempts(
   recorded: ReadonlySet<string>,
 ): Promise<readonly TriedNote[]> {
   if (isFinal(state.phase)) return [];
-  const { run, uid, generation, origin } = state;
-  const blobs = runBlobs(run, uid, origin);
+  const { run, uid, generation } = state;
+  const blobs = runBlobs(run, uid);
   const open = notes
     .flatMap((note) => {
       const parsed = parseTried(note.name);
@@ -55,8 +55,8 @@ async function readNote(client: Client, name: string): Promise<Failure | undefin
 }
 
 /** Whether another attempt has written the output. */
-async function isDone({ storage, names }: Client, { run, uid, generation, origin }: State, work: Work) {
-  const blobs = runBlobs(run, uid, origin);
+async function isDone({ storage, names }: Client, { run, uid, generation }: State, work: Work) {
+  const blobs = runBlobs(run, uid);
   const outputOf = (work: Exclude<Work, { readonly kind: "finish" }>): string => {
     if (work.kind === "plan") return blobs.plan;
     return work.kind === "pack"

@@ -69,10 +69,8 @@ export async function failures(
   const ended = found.slice(0, max);
   const attempts = known?.state ? await failedAttempts(client, known.state, notes, new Set(records)) : [];
   const trying = attempts.flatMap(({ attempt, ...send }) => byChunk(viewOf(send, attempt)));
-  const origin = known?.state?.origin;
   // The plan of the newest generation, which only a readable state names: a retry may have planned anew.
-  const plan = async () =>
-    known && (await unlessUnreadable(() => readPlan(client, { run, uid, origin })))?.value;
+  const plan = async () => known && (await unlessUnreadable(() => readPlan(client, { run, uid })))?.value;
   const all = await withChunks(client, plan, [...ended, ...trying], options.inputs === true);
   const failures = all.slice(0, ended.length);
   return {

@@ -9,10 +9,7 @@ export async function chunkInput(client: Client, plan: Plan, chunk: number): Pro
   if (plan.segments === undefined) return undefined;
   const { starts, attempt } = plan.segments;
   const number = starts.findLastIndex((start) => start <= chunk);
-  const inputs = await readSegment(
-    client,
-    runBlobs(plan.run, plan.uid, plan.origin).segment(attempt, number),
-  );
+  const inputs = await readSegment(client, runBlobs(plan.run, plan.uid).segment(attempt, number));
   return inputs[chunk - (starts[number] ?? 0)];
 }
 
@@ -27,7 +24,7 @@ export async function rangeInputs(
   const known = new Map<Range, readonly unknown[]>();
   if (plan.segments === undefined) return known;
   const { starts, attempt } = plan.segments;
-  const blobs = runBlobs(plan.run, plan.uid, plan.origin);
+  const blobs = runBlobs(plan.run, plan.uid);
   const short = ranges.filter((range) => sizeOf(range) <= clientLimits.inputsShownMax);
   let reads = 0;
   // They ascend, so one segment is kept: each may hold megabytes.

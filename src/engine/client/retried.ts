@@ -7,22 +7,17 @@ import { type Read, type RunKey, readMarker, readState } from "./runDocuments.ts
 export const asksRetry = (state: State | undefined, marker: Marker | undefined): boolean =>
   state !== undefined && marker !== undefined && marker.generation > state.generation;
 
-/** Whether that retry keeps nothing of what was planned and computed before. */
-export const asksAnew = (state: State | undefined, marker: Marker | undefined): boolean =>
-  asksRetry(state, marker) && marker?.redo === "recompute";
-
 /**
- * The state of a run as its readers show it. A retry that no leader has begun is a generation of its own already: it has not
- * ended, and has packs only if it keeps them. A run that has ended costs a further HEAD.
+ * The state of a run as its readers show it. A retry that no leader has begun is a generation of its own already, which has not
+ * ended. A run that has ended costs a further HEAD.
  */
 export async function readShown(client: Client, { run, uid }: RunKey): Promise<Read<State> | undefined> {
   const state = await readState(client, run, uid);
   if (state === undefined || !isFinal(state.value.phase)) return state;
   const marker = await readMarker(client, run);
   if (marker?.value.uid !== uid || !asksRetry(state.value, marker.value)) return state;
-  const { finishedMs: _finished, layout, ...rest } = state.value;
+  const { finishedMs: _finished, ...rest } = state.value;
   const { generation } = marker.value;
-  const kept = layout === undefined || asksAnew(state.value, marker.value) ? {} : { layout };
-  const value = { ...rest, ...kept, generation, retriedMs: marker.lastModifiedMs };
+  const value = { ...rest, generation, retriedMs: marker.lastModifiedMs };
   return { ...state, value, etag: `${state.etag} ${marker.etag}` };
 }

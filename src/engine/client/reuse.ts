@@ -1,51 +1,33 @@
-import { canonicalJson, unlessUnreadable } from "../model/decode.ts";
+import { canonicalJson } from "../model/decode.ts";
+import { shownIdentity } from "../model/identity.ts";
 import { parseRunId } from "../model/names.ts";
-import { reusableOf } from "../model/reusable.ts";
+import { nothingToReuse } from "../model/reusable.ts";
 import type { Spec } from "../model/run.ts";
 import type { Client } from "./client.ts";
 import { readMarker, readSpec, readState } from "./runDocuments.ts";
 import { type CheckedRequest, invalid } from "./runRequest.ts";
-import { firstEnded, runs } from "./runs.ts";
 
-/** Ended runs of the same request that are read to find one whose partials are there. */
-const runsRead = 20;
-
-/**
- * What a submit with `reuse` may reuse: from the run that it names, or from the newest ended run with the same calculation,
- * code and parameters that kept its partials. Throws `InputError` where the named run has none to give.
- */
+/** What a submit with `reuse` takes partials of. Throws `InputError` where the named run has none for this request. */
 export async function findReuse(client: Client, request: CheckedRequest): Promise<Spec["reuse"]> {
-  const { reuse, calculation } = request;
+  const { reuse, acceptCode, calculation, params, code } = request;
   if (reuse === undefined) return undefined;
-  if (reuse !== true) {
-    const found = await reuseOf(client, parseRunId(reuse), request);
-    if (typeof found === "string") throw invalid("reuse", found);
-    return found;
-  }
-  const listed = await runs(client, { calculation: calculation.name, cursor: firstEnded });
-  const ended = listed.runs.filter((one) => !("params" in one) || isSame(one.params, request.params));
-  for (const { run } of ended.slice(0, runsRead)) {
-    const found = await unlessUnreadable(() => reuseOf(client, run, request));
-    if (typeof found === "object") return found;
-  }
-  return { keeps: [] };
-}
-
-const isSame = (a: unknown, b: unknown): boolean => canonicalJson(a) === canonicalJson(b);
-
-/** What a run has to give, or why it has nothing. */
-async function reuseOf(
-  client: Client,
-  id: string,
-  { calculation, params, code }: CheckedRequest,
-): Promise<NonNullable<Spec["reuse"]> | string> {
+  const id = parseRunId(reuse);
   const spec = (await readSpec(client, id))?.value;
-  if (spec === undefined) return `there is no run ${id}`;
-  const state = (await readState(client, id, spec.uid))?.value;
-  const found = reusableOf(spec, state);
-  if (typeof found === "string") return found;
-  if ((await readMarker(client, id))?.value.want === "delete") return `run ${id} is being deleted`;
-  if (spec.calculation !== calculation.name) return `run ${id} is of ${spec.calculation}`;
-  if (!isSame(spec.params, params)) return `run ${id} has other parameters`;
-  return state?.code === code ? found : `run ${id} was computed by other code`;
+  if (spec === undefined) throw invalid("reuse", `there is no run ${id}`);
+  const { uid } = spec;
+  const state = (await readState(client, id, uid))?.value;
+  const why = nothingToReuse(spec, state);
+  if (why !== undefined) throw invalid("reuse", why);
+  if ((await readMarker(client, id))?.value.want === "delete")
+    throw invalid("reuse", `run ${id} is being deleted`);
+  if (spec.calculation !== calculation.name) throw invalid("reuse", `run ${id} is of ${spec.calculation}`);
+  if (canonicalJson(spec.params) !== canonicalJson(params))
+    throw invalid("reuse", `run ${id} has other parameters`);
+  if (acceptCode) {
+    const codes = [state?.code, ...(state?.mix ?? [])].filter((one) => one !== undefined && one !== code);
+    return { run: id, uid, codes: codes as string[] };
+  }
+  if (state?.code === code) return { run: id, uid };
+  const by = `run ${id} was computed by ${shownIdentity(state?.code ?? "")}, and this one by ${shownIdentity(code ?? "")}`;
+  throw invalid("reuse", `${by}; acceptCode (--accept-code) takes its partials too`);
 }

@@ -92,11 +92,8 @@ const factsOf = ({ properties: { etag, lastModifiedMs }, dateMs }: Found) => ({
 });
 
 /** The plan of a run that has a result. Throws `CorruptDataError` if it is missing. */
-export async function readPlan(
-  client: Client,
-  { run, uid, origin }: RunKey & { readonly origin?: number | undefined },
-): Promise<ReadHashed<Plan>> {
-  const found = await client.storage.blobs.read(client.names.runs, runBlobs(run, uid, origin).plan);
+export async function readPlan(client: Client, { run, uid }: RunKey): Promise<ReadHashed<Plan>> {
+  const found = await client.storage.blobs.read(client.names.runs, runBlobs(run, uid).plan);
   if (found.kind === "missing") throw new CorruptDataError("plan-missing", `the plan of ${run} is gone`);
   const value = decodeJson(planSchema, found.body, `the plan of ${run}`);
   return { value, sha256: documentHash(found.body), ...factsOf(found) };

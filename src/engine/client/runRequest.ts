@@ -64,10 +64,18 @@ export const requestSchema = z
       )
       .optional(),
     reuse: z
-      .union([z.literal(true), z.string()])
+      .string()
       .describe(
-        "The id of an ended run, or true for the newest one of the same request: partials of it are reused where code, parameters and inputs are the same. This run keeps its own for the runs after it.",
+        "The id of an ended run: partials of it are copied where code, parameters and inputs are the same. Implies `keepPartials`.",
       )
+      .optional(),
+    acceptCode: z
+      .boolean()
+      .describe("With `reuse`: partials of other code are copied too, and the manifest names both codes.")
+      .optional(),
+    keepPartials: z
+      .boolean()
+      .describe("The partials stay when the run is complete, until it expires: for runs that reuse it.")
       .optional(),
     tags: checkedLater(tagsSchema)
       .describe(
@@ -110,11 +118,16 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   const tags = checkTags(request.tags);
   const retryAfterS = checkPauses(request.retryAfterS);
   const options = { packSize, tolerate, packLimitMs, attempts, deadline, retryAfterS };
-  const requestHash = requestHashOf({ calculation: calculation.name, params, ...options });
+  const { reuse } = request;
+  const acceptCode = request.acceptCode === true;
+  if (acceptCode && reuse === undefined) throw invalid("acceptCode", "only allowed with reuse");
+  const keepPartials = request.keepPartials === true || reuse !== undefined ? (true as const) : undefined;
+  const hashed = { calculation: calculation.name, params, ...options };
+  const requestHash = requestHashOf(acceptCode ? { ...hashed, reuse: { codes: [] } } : hashed);
   /** Identity of the code that validated the parameters. */
   const code = calculations.versionOf(calculation.name);
-  const { reuse } = request;
-  return { calculation, params, given, code, id, workers, cap, ...options, requestHash, reuse, tags };
+  const more = { reuse, acceptCode, keepPartials, tags };
+  return { calculation, params, given, code, id, workers, cap, ...options, requestHash, ...more };
 }
 
 const limitsOfRun = ["packSize", "tolerate", "packLimitMs", "attempts", "deadline"] as const;
@@ -122,7 +135,7 @@ const limitsOfRun = ["packSize", "tolerate", "packLimitMs", "attempts", "deadlin
 /** How the request of an existing run differs. Parameters may be long or secret, so they are only named. */
 export function differencesOf(
   spec: Spec,
-  { calculation, ...request }: Omit<CheckedRequest, "reuse">,
+  { calculation, acceptCode, ...request }: Omit<CheckedRequest, "reuse">,
 ): string[] {
   if (spec.calculation !== calculation.name)
     return [`calculation is ${spec.calculation}, not ${calculation.name}`];
@@ -136,6 +149,7 @@ export function differencesOf(
     ...limitsOfRun
       .filter((name) => differs(spec[name], request[name]))
       .map((name) => `${name} is ${told(spec[name])}, in this request ${told(request[name])}`),
+    ...((spec.reuse?.codes !== undefined) === acceptCode ? [] : ["acceptCode differs"]),
   ];
 }
 

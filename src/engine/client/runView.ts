@@ -4,7 +4,6 @@ import { actorSchema, tagsSchema } from "../model/labels.ts";
 import type { Marker, Want } from "../model/marker.ts";
 import { givenUpOf, stopOf, stopSchema } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
-import { packsReused } from "../model/reuse.ts";
 import { type Manifest, manifestSchema, type Spec } from "../model/run.ts";
 import { spentOf } from "../model/spent.ts";
 import { deadlineMs, isFinal, phases, type State, stateSchema } from "../model/state.ts";
@@ -12,7 +11,7 @@ import { defined, iso } from "./client.ts";
 import { answerOf, commandOf, commandSchema } from "./commands/commandAnswer.ts";
 import { counts, countsSchema, splitLost } from "./counts.ts";
 import { remainingTime, remainingTimeSchema } from "./estimate/remainingTime.ts";
-import { asksAnew, asksRetry } from "./retried.ts";
+import { asksRetry } from "./retried.ts";
 import type { Read } from "./runDocuments.ts";
 import { calls, count, errorSchema, generation, list, runKey, seconds, text, time } from "./viewSchemas.ts";
 
@@ -59,10 +58,6 @@ export const runViewSchema = z
       .exactOptional(),
     chunks: countsSchema.exactOptional(),
     stop: stopSchema.exactOptional(),
-    reused: manifestSchema.shape.reused
-      .unwrap()
-      .describe("Packs whose partials were reused from earlier runs.")
-      .exactOptional(),
     rate: z.object({ packsPerS: z.number(), chunksPerS: z.number() }).exactOptional(),
     submittedAt: time,
     submittedBy: actorSchema
@@ -125,7 +120,6 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
   const finishedMs = active ? undefined : state?.finishedMs;
   const refused = active && phase !== "waiting" ? state?.otherCode : undefined;
   const spent = spentOf(state);
-  const anew = asksAnew(state, marker);
   const keep = active && keepsOf(phase === "waiting" ? undefined : state, marker);
   return {
     run,
@@ -140,7 +134,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     keep,
     generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
     cap: marker?.cap ?? state?.cap,
-    ...(state === undefined || anew ? {} : progressOf(state, phase, nowMs)),
+    ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
     elapsedS: Math.max(0, (finishedMs ?? nowMs) - (retriedMs ?? submittedMs)) / 1000,
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
@@ -150,14 +144,13 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
       submittedBy: by,
       tags,
       // A planned run of an older version has no identity of its code.
-      code: anew ? (marker?.code ?? code) : state?.layout === undefined ? (state?.code ?? code) : state.code,
+      code: state?.layout === undefined ? (state?.code ?? code) : state.code,
       otherCode: refused && { wanted: refused.wanted, theirs: refused.theirs },
       finishedAt: finishedMs === undefined ? undefined : iso(finishedMs),
       deadline: deadline && {
         at: iso(deadlineMs(deadline, state ?? { createdMs: submittedMs })),
         keep: deadline.keep,
       },
-      reused: anew ? undefined : (manifest?.reused ?? reusedOf(state)),
       waits: active && phase !== "waiting" ? waitsOf(state) : undefined,
       trying: active && phase !== "waiting" ? state?.trying : undefined,
       command: commandOf(state, marker),
@@ -172,10 +165,6 @@ function waitsOf(state: State | undefined): RunView["waits"] {
   const { works, untilMs, work, code, message } = state.waits;
   return { works, until: iso(untilMs), work, code, message };
 }
-
-/** What a run that has no result yet reuses. */
-const reusedOf = (state: State | undefined): Manifest["reused"] =>
-  state?.reused && { packs: packsReused(state.reused), runs: state.reused.map(({ run }) => run) };
 
 function phaseOf(state: State | undefined, marker: Marker | undefined): RunPhase {
   return state === undefined || asksRetry(state, marker) ? "waiting" : state.phase;

@@ -158,9 +158,6 @@ type Cursor = z.infer<typeof cursorSchema>;
 
 const encodeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString("base64url");
 
-/** Of the first page without active runs. */
-export const firstEnded = encodeCursor({});
-
 function decodeCursor(text: string): Cursor {
   try {
     return cursorSchema.parse(JSON.parse(Buffer.from(text, "base64url").toString()));

@@ -24,7 +24,7 @@ import {
   newUid,
   type RunRequest,
 } from "./runRequest.ts";
-import { runKey, text } from "./viewSchemas.ts";
+import { runKey } from "./viewSchemas.ts";
 
 export const submittedSchema = z
   .object({
@@ -52,9 +52,6 @@ export const submittedSchema = z
       .describe(
         "Time limit of one attempt: of the request, or of the app if that is less. Absent if either is not known.",
       )
-      .exactOptional(),
-    reuses: text
-      .describe("The run whose partials may be reused; absent where there was none.")
       .exactOptional(),
     tags: tagsSchema.describe("Of a run that existed those of its first submit.").exactOptional(),
   })
@@ -89,9 +86,8 @@ export async function submitChecked(client: Client, asked: CheckedRequest): Prom
       const toldMs = askedMs === undefined ? undefined : await toldPackLimitMs(client);
       const packLimitMs =
         askedMs === undefined || toldMs === undefined ? undefined : Math.min(askedMs, toldMs);
-      const reuses = tried.reuse?.from?.run;
       const { phase, cap, tags } = tried;
-      const holding = defined({ phase, cap, packLimitMs, reuses, tags });
+      const holding = defined({ phase, cap, packLimitMs, tags });
       return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, ...holding };
     }
     if (tried.kind === "taken") {
@@ -129,8 +125,6 @@ type Tried =
       readonly final: boolean;
       readonly phase: Submitted["phase"];
       readonly cap?: number | undefined;
-      /** What the run may reuse, which is that of its first submit. */
-      readonly reuse: Spec["reuse"];
       readonly tags: Tags | undefined;
     }
   /** Another request has this id. */
@@ -150,7 +144,7 @@ async function trySubmit(
   const created = await createSpec(client, request, { run, uid });
   let owner = uid;
   let { sha256 } = created;
-  let { reuse, tags } = request;
+  let { tags } = request;
   let state: State | undefined;
   let phase: Submitted["phase"];
   if (created.kind === "existed") {
@@ -159,7 +153,7 @@ async function trySubmit(
     const spec = found.value;
     owner = spec.uid;
     sha256 = found.sha256;
-    ({ reuse, tags } = spec);
+    ({ tags } = spec);
     const ours = drawn.has(owner);
     if (!ours && request.id === undefined) return { kind: "taken", spec };
     // Also of an earlier try of this call: somebody may have replaced it since.
@@ -173,20 +167,17 @@ async function trySubmit(
   const final = state !== undefined && isFinal(state.phase);
   // A finished run needs no marker, but it must not be in deletion.
   const key = { run, uid: owner };
-  const keeps = reuse?.keeps.join(",") || undefined;
-  const marker = { keeps, ...markerBy(owner, state), spec: sha256, cap: state?.cap ?? request.cap };
+  const marker = { ...markerBy(owner, state), spec: sha256, cap: state?.cap ?? request.cap };
   const cap = final ? undefined : await createMarker(client, key, marker);
   if (final ? await isBeingDeleted(client, run) : cap === undefined) return { kind: "deleting" };
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
   // last, so it can no longer reach a spec that still exists after the marker.
   const now = (await readSpec(client, run))?.value.uid;
-  return now === owner
-    ? { kind: "accepted", uid: owner, final, phase, cap, reuse, tags }
-    : { kind: "deleting" };
+  return now === owner ? { kind: "accepted", uid: owner, final, phase, cap, tags } : { kind: "deleting" };
 }
 
 async function createSpec(client: Client, request: Request, { run, uid }: RunKey) {
-  const { calculation, id: _id, cap: _cap, ...work } = request;
+  const { calculation, id: _id, cap: _cap, acceptCode: _accept, ...work } = request;
   // JSON leaves out what is undefined.
   const { actor: by } = client;
   const spec: Spec = { v: versions.spec, run, uid, calculation: calculation.name, ...work, by };

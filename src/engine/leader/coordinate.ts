@@ -29,7 +29,6 @@ export const newTerm = (ports: CoordinatorPorts, leader: Leader, versions: Term[
   leader,
   versions,
   runs: new Map(),
-  kept: new Set(),
   backoff: new RunBackoff(),
 });
 
@@ -56,7 +55,6 @@ export async function coordinate(
     if (listed === "unreachable") continue;
     const { markers } = listed;
     const schedules = await keepSchedules(term, listed.all);
-    term.kept = listed.kept;
     term.tellActive?.(leader.term, markers.length);
     const ids = new Set(markers.map(({ id }) => id));
     for (const id of runs.keys()) if (!ids.has(id)) runs.delete(id);

@@ -64,12 +64,9 @@ function takeOver(
 ): Promise<StateChain> {
   const { spec, sha256 } = submitted;
   const isNew = nowMs - writtenMs < limits.newRunMs && marker.command === 0;
-  // Of a recompute whose state was lost: it has a plan of its own.
-  const anew = marker.redo === "recompute" ? { origin: marker.generation, code: marker.code } : {};
-  const first = { ...firstTasks(marker, spec, nowMs), ...anew, spec: sha256 };
-  const { reuse } = spec;
+  const first = { ...firstTasks(marker, spec, nowMs), mix: spec.reuse?.codes, spec: sha256 };
   const beforeRetry = (ended: State) => enlistBefore(term, ended, submitted);
-  return takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew, reuse, beforeRetry });
+  return takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew, beforeRetry });
 }
 
 function newRun(

@@ -34,8 +34,6 @@ export interface Term extends CoordinatorPorts {
   readonly leader: Leader;
   /** Runs that this term has taken over, by id. */
   readonly runs: Map<string, TermRun>;
-  /** Runs whose partials active ones reuse, by the markers of the present loop. */
-  kept: ReadonlySet<string>;
   readonly backoff: RunBackoff;
   /** Whether this process gave way to another version before. */
   readonly versions: { readonly gaveWay: boolean };

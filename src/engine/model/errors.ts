@@ -92,6 +92,9 @@ export class CalculationError extends LeasefoldError {
 export const laterCode = "retry-later";
 export const failRunCode = "fail-run";
 
+/** Code of the error of a run that failed since a file was changed after it was planned. */
+export const inputsChanged = "inputs-changed";
+
 /** Codes of calculation errors that another attempt, often in another process, may not meet. */
 const passing: ReadonlySet<string> = new Set([
   // User code, which may depend on anything.

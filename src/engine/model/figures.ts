@@ -203,15 +203,6 @@ export function inFlightText(
   return `${count(flying)}: ${count(computed)} computed by ${by}, ${count(flying - computed)} wait`;
 }
 
-/** `998 packs reused from nightly-1`: partials of earlier runs, or of itself before a retry, that a run folds. */
-export function reusedText(
-  { packs, runs }: { readonly packs: number; readonly runs: readonly string[] },
-  run: string,
-): string {
-  const names = runs.map((one) => (one === run ? "before the retry" : one));
-  return `${countOf(packs, "pack")} reused from ${[...new Set(names)].join(", ")}`;
-}
-
 /** `team=risk, date=2026-11-23`. */
 export const tagsText = (tags: Readonly<Record<string, string>>): string =>
   Object.entries(tags)

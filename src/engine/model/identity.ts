@@ -28,23 +28,17 @@ export function identityHere(
   }
 }
 
-/** The code that a piece of work needs. Any code fits without `code`: the plan is from a version that recorded none. */
+/** The code that a piece of work needs. */
 export interface WantedCode {
-  /** The identity that computes, folds and finishes. */
+  /** The identity that computes, folds and finishes; undefined before there is a plan. */
   readonly code?: string | undefined;
-  /** Identities whose partials are folded too, because a retry asked for it. */
+  /** Identities whose partials are folded too, because the request asked for it. */
   readonly mix?: readonly string[] | undefined;
 }
 
-/** Whether an output of this code may be folded. Outputs of older versions have no identity and count as the plan's. */
-export function accepts({ code, mix = [] }: WantedCode, of: string | undefined): boolean {
-  if (code === undefined || of === undefined || !of.includes("@")) return true;
-  return of === code || mix.includes(of);
-}
-
-/** Whether these are identities of more than one code; notes of older versions do not count. */
-export const isMixed = (codes: readonly string[]): boolean =>
-  new Set(codes.filter((code) => code.includes("@"))).size > 1;
+/** Whether an output of this code may be folded. One that names none never is. */
+export const accepts = ({ code, mix = [] }: WantedCode, of: string | undefined): boolean =>
+  of !== undefined && (of === code || mix.includes(of));
 
 /** An identity for people: `mc-var 3f2a8b1c9d0e`. */
 export const shownIdentity = (identity: string): string =>
@@ -73,5 +67,4 @@ export function refusedText({ wanted, theirs }: Refused): string {
 /** The error of a run that no instance could compute, with what to do. */
 export const refusedTooLong = (refused: Refused): string =>
   `${refusedText(refused)}, and nothing was computed for more than ${limits.identityWaitMs / 60_000} minutes. ` +
-  `Start instances with ${shownIdentity(refused.wanted)} and retry, or retry with --recompute (all packs anew) ` +
-  `or --mix (the result records both)`;
+  `Start instances with ${shownIdentity(refused.wanted)} and retry, or compute it as another run by the code that they have`;

@@ -18,9 +18,8 @@ export const limits = {
   /** Chunks of a pack that may have gaps, of which a bitmap rides in metadata too, and gaps whose errors a record tells. */
   gappedChunksMax: 32_768,
   gapsToldMax: 20,
-  /** Intervals of packs that a plan reuses, which the state repeats, and earlier plans that have them: each is a list. */
-  reusedIntervalsMax: 256,
-  reusedRunsMax: 8,
+  /** Partials of the run that is reused of which a worker keeps the names: some 100 bytes each. What is beyond is computed. */
+  reusedListedMax: 250_000,
   /** Concurrent reads of partials that do not ride in metadata. */
   readsAtOnce: 16,
 

@@ -64,8 +64,6 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
     if (theirs !== undefined && mine !== undefined && theirs !== mine)
       return `it comes from another ${document}`;
   }
-  if ((manifest.origin ?? 1) !== (state.origin ?? 1))
-    return `it comes from the plan of generation ${manifest.origin ?? 1}, the leader has ${state.origin ?? 1}`;
   const other = manifest.code.find((one) => !accepts(state, one));
   if (other !== undefined) return `it was computed by ${clip(other)} too`;
   const unknown = manifest.terms.find((one) => !hasLed(state, one));

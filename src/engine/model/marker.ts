@@ -28,18 +28,10 @@ const markerSchema = z.object({
   who: z.string().transform(decodeActor).pipe(actorSchema).optional(),
   /** With `cancelled`: the run finishes with the packs that are done. */
   keep: z.literal("1").optional(),
-  /** How a retry by other code begins: `recompute` all packs under a new plan, or `mix` with the existing partials. */
-  redo: z.enum(["recompute", "mix"]).optional(),
-  /** With `recompute`: packs whose inputs are as the plan before lists them are not computed, but reused. */
-  changed: z.literal("1").optional(),
-  /** With `redo`: the identity of the code that is to compute. */
-  code: z.string().min(1).optional(),
   /** The command under which the leader found nothing more to do for the paused run: nobody has to lead for it. */
   rests: number.optional(),
   /** With `rests`: until then, in ms of storage's time. A deadline passes during a pause too. */
   until: z.coerce.number().nonnegative().optional(),
-  /** Ended runs whose partials it reuses, with commas: the expiry keeps them meanwhile. */
-  keeps: z.string().min(1).optional(),
   /** Set if no person asked for the deletion: an expiry must not undo a retry made meanwhile. */
   by: z.literal("expiry").optional(),
   /** ETag of the state that expiry examined; absent without a state. Only that state is deleted. */
@@ -80,21 +72,3 @@ export const wantMoves: Readonly<Record<Want, readonly Want[]>> = {
   cancelled: ["cancelled", "delete"],
   delete: ["delete"],
 };
-
-interface KeepingMarker {
-  readonly name: string;
-  readonly metadata: Readonly<Record<string, string>>;
-}
-
-/** The runs whose partials those of these markers reuse. */
-export async function keptIn(
-  pages: AsyncIterable<{ readonly blobs: readonly KeepingMarker[] }>,
-): Promise<ReadonlySet<string>> {
-  const kept = new Set<string>();
-  for await (const { blobs } of pages) for (const run of blobs.flatMap(keptBy)) kept.add(run);
-  return kept;
-}
-
-/** Other runs whose partials the run of a marker reuses, also where the marker does not decode. */
-export const keptBy = ({ name, metadata }: KeepingMarker): readonly string[] =>
-  (metadata["keeps"]?.split(",") ?? []).filter((run) => run !== name);

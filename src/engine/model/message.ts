@@ -2,7 +2,6 @@ import * as z from "zod";
 import { decodeJson, idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { leftOutSchema } from "./leftOut.ts";
 import { limits } from "./limits.ts";
-import { earlierSchema } from "./reuse.ts";
 import { rangeSchema } from "./run.ts";
 import type { Work } from "./runBlobs.ts";
 import { versions } from "./versions.ts";
@@ -33,18 +32,13 @@ const common = {
   alone: z.boolean().optional(),
   /** Identity of the code that must do the work; absent: that of the plan. */
   code: z.string().optional(),
-  /** Identities whose outputs are folded too. */
-  mix: z.array(z.string()).optional(),
-  /** The generation whose plan applies; absent: the first. */
-  origin: z.int().positive().optional(),
   /** SHA-256 of the spec and of the plan: a worker refuses any other. */
   spec: sha256.optional(),
   plan: sha256.optional(),
 };
 
 const workMessageSchema = z.discriminatedUnion("kind", [
-  /** `earlier`: the plan before a retry, whose partials may be reused. */
-  z.object({ ...common, kind: z.literal("plan"), earlier: earlierSchema.optional() }),
+  z.object({ ...common, kind: z.literal("plan") }),
   /** One pack, or with `until` also those that follow it, as long as itself but for the last: all chunks below `until`. */
   z
     .object({

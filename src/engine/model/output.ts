@@ -9,12 +9,14 @@ import { accepts, type WantedCode } from "./identity.ts";
 export interface OutputFacts {
   /** Time that a thread took. */
   readonly ms: number;
-  /** The delivery of its message that wrote it, from 1. */
+  /** The delivery of its message that wrote it, from 1; 0 if it was copied from another run. */
   readonly attempt: number;
   /** The first digits of the SHA-256 of its plan; another plan has other packs under the same names. */
   readonly plan?: string | undefined;
   /** Identity of the code that made it; a node's metadata has those of all its partials. */
   readonly code?: string | undefined;
+  /** Of a partial: what its bytes depend on beside the code, see `keyOf`. */
+  readonly key?: string | undefined;
   /** It names files that were saved, which no other run has. */
   readonly saves?: boolean | undefined;
   /** Of the fold of a prefix: whether the calculation stops there. */
@@ -23,11 +25,12 @@ export interface OutputFacts {
 
 export function outputContentType(
   base: string,
-  { ms, attempt, plan, code, saves, stops }: OutputFacts,
+  { ms, attempt, plan, code, key, saves, stops }: OutputFacts,
 ): string {
   const facts = [base, `ms=${Math.round(ms)}`, `attempt=${attempt}`];
   if (plan !== undefined) facts.push(`plan=${plan}`);
   if (code !== undefined) facts.push(`code=${encodeURIComponent(code)}`);
+  if (key !== undefined) facts.push(`key=${key}`);
   if (saves === true) facts.push("saves=1");
   if (stops !== undefined) facts.push(`stops=${stops ? 1 : 0}`);
   return facts.join("; ");
@@ -42,12 +45,15 @@ export interface WantedOutput extends WantedCode {
 /** A plan's hash as its outputs carry it: names of a million partials are listed again and again. */
 export const planTag = (sha256: string): string => sha256.slice(0, 16);
 
-/** Whether an output may be folded. One of an earlier version names no plan and counts as the plan's. */
+/** Whether an output may be folded. One that names no plan or no code never is. */
 export const belongsTo = (
   wanted: WantedOutput,
   { plan, code }: Pick<OutputFacts, "plan" | "code">,
-): boolean =>
-  accepts(wanted, code) && (wanted.plan === undefined || plan === undefined || plan === planTag(wanted.plan));
+): boolean => accepts(wanted, code) && isOfPlan(wanted, plan);
+
+/** Whether `tag` is that of the wanted plan. */
+export const isOfPlan = ({ plan }: WantedOutput, tag: string | undefined): boolean =>
+  plan !== undefined && tag === planTag(plan);
 
 /** Parses the facts; absent or malformed ones count as nothing, since they are only statistics. */
 export function parseOutputFacts(contentType: string): OutputFacts {
@@ -60,12 +66,14 @@ export function parseOutputFacts(contentType: string): OutputFacts {
   };
   const code = parameters.get("code");
   const plan = parameters.get("plan");
+  const key = parameters.get("key");
   const stops = parameters.get("stops");
   return {
     ms: number(parameters.get("ms")),
     attempt: number(parameters.get("attempt")),
     ...(plan === undefined ? {} : { plan }),
     ...(code === undefined ? {} : { code: plain(code) }),
+    ...(key === undefined ? {} : { key }),
     ...(parameters.get("saves") === "1" ? { saves: true } : {}),
     ...(stops === undefined ? {} : { stops: stops === "1" }),
   };
@@ -92,8 +100,6 @@ export interface FoldFacts {
   readonly folded: number;
   /** Attempts of the folded packs together. */
   readonly attempts: number;
-  /** Packs among them whose partials were reused. */
-  readonly reused?: number | undefined;
   /** Identities of the code that computed and folded them. */
   readonly code: readonly string[];
 }
@@ -106,14 +112,12 @@ export const encodeFoldFacts = ({
   gapped,
   folded,
   attempts,
-  reused = 0,
   code,
 }: FoldFacts): Record<string, string> => ({
   ...(members === undefined ? {} : { members }),
   ...(gapped === undefined ? {} : { gapped }),
   folded: String(folded),
   attempts: String(attempts),
-  ...(reused === 0 ? {} : { reused: String(reused) }),
   // Not every client accepts metadata with an empty value.
   ...(code.length === 0 ? {} : { code: code.slice(0, versionsMax).join(",") }),
 });
@@ -127,7 +131,6 @@ const foldFactsSchema = z.object({
   gapped: z.string().optional(),
   folded: count,
   attempts: count,
-  reused: count.optional(),
   code: z
     .string()
     .transform((text) => text.split(","))

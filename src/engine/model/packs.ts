@@ -79,15 +79,12 @@ export type TreeLimits = Readonly<Record<"directPacksMax" | "shardPacksMax" | "f
 /**
  * The shard size for a number of packs: one shard while it can be folded directly, else about the square root, as a power
  * of two. It is larger from some thousand packs on: each loop lists the open shards, and the packs in flight of a fast run
- * must lie in few. So it is where most packs are reused: only those that are computed are listed while the run lasts.
+ * must lie in few.
  */
-export const shardSizeFor = (packs: number, tree: TreeLimits = limits, computed = packs): number =>
+export const shardSizeFor = (packs: number, tree: TreeLimits = limits): number =>
   packs <= tree.directPacksMax
     ? tree.directPacksMax
-    : Math.min(
-        tree.shardPacksMax,
-        powerFrom(Math.max(packs / Math.sqrt(computed || 1), Math.min(400, packs / 64))),
-      );
+    : Math.min(tree.shardPacksMax, powerFrom(Math.max(Math.sqrt(packs), Math.min(400, packs / 64))));
 
 /** The least power of two that is not below `size`. */
 export function powerFrom(size: number): number {

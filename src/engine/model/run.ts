@@ -2,7 +2,6 @@ import * as z from "zod";
 import { idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
 import { contentTypeSchema, notesSchema, resultBlobSchema } from "./resultType.ts";
-import { reusedSchema, reuseSchema } from "./reuse.ts";
 import { versions } from "./versions.ts";
 
 /** The documents of a run that are written once: its request, its plan, its results and failures. */
@@ -55,8 +54,13 @@ export const specSchema = z.object({
   /** Counts from when a leader first sees the run or its retry, pauses included. Then the run fails, or with `keep`
    *  finishes with the packs that are done. */
   deadline: z.object({ ms: z.int().positive(), keep: z.boolean() }).optional(),
-  /** No part of the request: its result is the same without. */
-  reuse: reuseSchema.optional(),
+  /**
+   * The run whose partials are copied where they have the same key, and the other code of which they may be (rule 31). No part
+   * of the request but for that code: else its result is the same without.
+   */
+  reuse: z.object({ run: idSchema, uid: idSchema, codes: z.array(z.string()).optional() }).optional(),
+  /** Its partials stay when it is complete, for the runs after it. No part of the request. */
+  keepPartials: z.literal(true).optional(),
   /** No part of the request either. */
   tags: tagsSchema.optional(),
   /** Who submitted it. */
@@ -90,10 +94,8 @@ export const planSchema = z.object({
   v: z.literal(versions.plan),
   run: idSchema,
   uid: idSchema,
-  /** The generation that planned; absent for the first. It names plan, partials and nodes. */
-  origin: z.int().positive().optional(),
   /** Identity of the code that planned, see `identity.ts`: the same code computes. */
-  code: z.string().optional(),
+  code: z.string(),
   /** SHA-256 of the spec that was planned. */
   spec: sha256.optional(),
   ...layoutSchema.shape,
@@ -101,8 +103,8 @@ export const planSchema = z.object({
   segments: z
     .object({ attempt: idSchema, starts: z.array(count), sha256: z.array(sha256).optional() })
     .optional(),
-  /** Partials of earlier plans that count as those of this one. */
-  reused: z.array(reusedSchema).optional(),
+  /** Partials depend on the inputs of their chunks alone, not on where these are listed. */
+  byInput: z.literal(true).optional(),
 });
 versioned("plan", planSchema);
 export type Plan = z.infer<typeof planSchema>;
@@ -141,17 +143,13 @@ export const manifestSchema = z.object({
   missing: z.array(rangeSchema),
   /** The calculation stopped after these chunks; the plan has so many. Absent: it was not asked, or never stopped. */
   stopped: z.object({ of: count }).optional(),
-  /** The generation whose plan was computed; absent for the first. */
-  origin: z.int().positive().optional(),
-  /** Identities of the code that computed, folded and finished. Several only where a retry asked to mix. */
+  /** Identities of the code that computed, folded and finished. Several only where the run takes partials of other code. */
   code: z.array(z.string()).default([]),
-  /** Partials of several identities are folded into this result, because a retry asked for it. */
+  /** Partials of several identities are folded into this result, because the request asked for it. */
   mixed: z.boolean().optional(),
   /** What the calculation says of its result, such as how many records it left out. */
   notes: notesSchema.optional(),
-  /** Packs whose partials were reused, and the runs that computed them. */
-  reused: z.object({ packs: count, runs: z.array(idSchema) }).optional(),
-  /** Attempts of the folded packs together; one per pack without retries, none for those reused. */
+  /** Attempts of the folded packs together; one per pack without retries, none for those copied from another run. */
   attempts: count.default(0),
   /** Terms that led the run, oldest first. */
   terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).default([]),

@@ -17,33 +17,30 @@ export type Work =
 const near = (shard: number, digits: number): string =>
   digits === 0 ? `${shardName(shard)}/` : shardName(shard).slice(0, -digits);
 
-/** Blob names of one run in container `runs`. `origin` is the generation that planned: it names plan and outputs. */
-export function runBlobs(id: string, uid: string, origin = 1) {
+/** Blob names of one run in container `runs`. */
+export function runBlobs(id: string, uid: string) {
   const root = `${id}/${uid}/`;
-  const base = baseOf(root, origin);
   const failures = `${root}failed/`;
   const failure = (work: Work, generation: number, send: number) =>
     `${failures}${workName(work)}.${pad(generation, 3)}.${pad(send, 3)}`;
   return {
     root,
-    plan: `${base}plan.json`,
+    plan: `${root}plan.json`,
     state: `${root}state.json`,
-    segment: (attempt: string, segment: number) => `${base}plan/${attempt}/${pad(segment, 6)}`,
-    parts: `${base}parts/`,
-    partsOf: (shard: number) => `${base}parts/${shardName(shard)}/`,
+    segment: (attempt: string, segment: number) => `${root}plan/${attempt}/${pad(segment, 6)}`,
+    parts: `${root}parts/`,
+    partsOf: (shard: number) => `${root}parts/${shardName(shard)}/`,
     /** The partials of up to `10 ** digits` neighboring shards, `shard` among them. */
-    partsNear: (shard: number, digits: number) => `${base}parts/${near(shard, digits)}`,
-    part: (shard: number, pack: number) => `${base}parts/${packPath(shard, pack)}`,
-    nodesOf: (generation: number, level: number) => `${base}nodes/${pad(generation, 3)}/${level}/`,
+    partsNear: (shard: number, digits: number) => `${root}parts/${near(shard, digits)}`,
+    part: (shard: number, pack: number) => `${root}parts/${packPath(shard, pack)}`,
+    nodesOf: (generation: number, level: number) => `${root}nodes/${pad(generation, 3)}/${level}/`,
     /** Up to `10 ** digits` neighboring nodes of a level, `index` among them. */
     nodesNear: (generation: number, level: number, index: number, digits: number) =>
-      `${base}nodes/${pad(generation, 3)}/${level}/${digits === 0 ? shardName(index) : near(index, digits)}`,
+      `${root}nodes/${pad(generation, 3)}/${level}/${digits === 0 ? shardName(index) : near(index, digits)}`,
     /** Level 0 has the partials of gapped packs. */
     node: (generation: number, level: number, index: number) =>
-      `${base}nodes/${pad(generation, 3)}/${level}/${level === 0 ? packName(index) : shardName(index)}`,
-    nodes: `${base}nodes/`,
-    /** Partials and nodes of earlier origins, which this one does not build on. */
-    outputsBefore: Array.from({ length: origin - 1 }, (_, at) => baseOf(root, at + 1)).flatMap(outputsIn),
+      `${root}nodes/${pad(generation, 3)}/${level}/${level === 0 ? packName(index) : shardName(index)}`,
+    nodes: `${root}nodes/`,
     failures,
     failuresNear: (shard: number, digits: number) => `${failures}${near(shard, digits)}`,
     /** Failures of plan, nodes and finish, and the notes of instances with other code. */
@@ -56,9 +53,6 @@ export function runBlobs(id: string, uid: string, origin = 1) {
     tried: (work: Work, generation: number, send: number) => `${failure(work, generation, send)}.tried`,
   };
 }
-
-const baseOf = (root: string, origin: number) => (origin === 1 ? root : `${root}anew/${pad(origin, 3)}/`);
-const outputsIn = (base: string) => [`${base}parts/`, `${base}nodes/`];
 
 /** Blob names of one run's results and answers, in container `results`. */
 export function resultBlobs(id: string, uid: string) {

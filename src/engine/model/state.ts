@@ -3,7 +3,6 @@ import { waitsSchema } from "./backOff.ts";
 import { idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { historySchema } from "./labels.ts";
 import { leftOutSchema } from "./leftOut.ts";
-import { earlierSchema, reusedSchema } from "./reuse.ts";
 import { layoutSchema, rangeSchema } from "./run.ts";
 import { versions } from "./versions.ts";
 
@@ -90,17 +89,11 @@ export const stateSchema = z.object({
   answer: z.enum(["done", "too-late", "refused"]).optional(),
   /** Identity of the code that computes; absent until planned, or if the plan records none. */
   code: z.string().optional(),
-  /** Identities whose partials count too, because a retry asked to mix. */
+  /** Identities whose partials count too: of the spec. */
   mix: z.array(z.string()).optional(),
-  /** The generation that planned; absent for the first. It names plan, partials and nodes. */
-  origin: z.int().positive().optional(),
   /** The code that no active instance has, and since when nothing was computed; see `refused.ts`. */
   otherCode: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
   layout: layoutSchema.optional(),
-  /** The plan before a retry that reads the inputs anew: its partials may be reused. */
-  earlier: earlierSchema.optional(),
-  /** By the plan; absent after a partial was lost, as any of these may be. */
-  reused: z.array(reusedSchema).optional(),
   /** Packs `[0, cursor)` were sent in this turn and generation, in that order, or already had their partial. */
   cursor: count,
   /** Send number of the cursor's sends. A new turn raises it above all earlier sends, which then no longer count. */

@@ -6,9 +6,14 @@ import type { Spec } from "./run.ts";
 /** What tells a spec from another that was put in its place. A worker cannot tell one from the other by names. */
 
 /** SHA-256 of what a run asks for, in a form that equal requests share. */
-export function requestHashOf(request: Omit<Spec, "v" | "run" | "uid" | "requestHash">): string {
+export function requestHashOf(
+  request: Omit<Spec, "v" | "run" | "uid" | "requestHash" | "reuse"> & {
+    readonly reuse?: Pick<NonNullable<Spec["reuse"]>, "codes"> | undefined;
+  },
+): string {
   const { calculation, params, packSize, tolerate, packLimitMs, attempts, deadline } = request;
-  const work = { calculation, params, packSize, tolerate, packLimitMs, attempts, deadline };
+  const acceptCode = request.reuse?.codes === undefined ? undefined : true;
+  const work = { calculation, params, packSize, tolerate, packLimitMs, attempts, deadline, acceptCode };
   return hash("sha256", canonicalJson(work));
 }
 

@@ -4,7 +4,6 @@ import { runBlobs } from "../model/runBlobs.ts";
 import { childrenOf, coverOfNode, nodeCounts, prefixAt } from "../model/tree.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
 import { wantedNodes, wantedPacks } from "./folding/outputs.ts";
-import { reusedNodes } from "./folding/reusedNodes.ts";
 import { writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
@@ -19,7 +18,7 @@ export async function combineNode(
   attempt: Attempt<MessageOf<"combine">>,
 ): Promise<string> {
   const { message, wanted } = attempt;
-  const { run, uid, origin, index, level, gen, members, gapped } = message;
+  const { run, uid, index, level, gen, members, gapped } = message;
   const { calculation, params } = await ports.documents.spec(message);
   const plan = await ports.documents.plan(message);
   const prefix = prefixAt(plan, level, index);
@@ -39,7 +38,7 @@ export async function combineNode(
     from: cover.from,
     options: taskOptions(ports, attempt),
     code,
-    ...(level === 1 && { keepHashes: true, nodes: await reusedNodes(of, index, below) }),
+    keepHashes: level === 1,
   };
   const { parts, ms, options, facts, hashes } = await foldBounded(ports, fold, below);
   const folded = await ports.userCode.fold({ calculation, params, ...cover, parts }, options);
@@ -60,5 +59,5 @@ export async function combineNode(
     stops,
     metadata: encodeFoldFacts({ ...facts, ...(level === 1 ? { members, gapped } : {}) }),
   };
-  return writeOutput(ports, runBlobs(run, uid, origin).node(gen, level, index), output, attempt);
+  return writeOutput(ports, runBlobs(run, uid).node(gen, level, index), output, attempt);
 }

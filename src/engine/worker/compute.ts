@@ -19,6 +19,7 @@ import { asksAreOver } from "./attempt/retryAfter.ts";
 import { type Output, writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
+import { findReused, keyOf } from "./reuse.ts";
 import type { ComputeOutput, ComputeTask, TaskOptions } from "./threads/userCode.ts";
 
 /**
@@ -29,17 +30,32 @@ export async function computePack(
   ports: WorkerPorts,
   attempt: Attempt<MessageOf<"compute">>,
 ): Promise<string> {
-  const { message, wanted } = attempt;
-  const { run, uid, origin, pack, shard, from, to } = message;
+  const { message } = attempt;
+  const { run, uid, pack, shard, from, to } = message;
   const spec = await ports.documents.spec(message);
   const plan = await ports.documents.plan(message);
   const range = chunksOfPack(plan, pack);
   if (pack >= packsOf(plan) || shard !== shardOf(plan, pack) || from !== range.from || to !== range.to) {
     throw new MalformedWorkError("bad-range", `chunks ${from} to ${to} are not pack ${pack} of run ${run}`);
   }
-  // Other code than the plan's computes only where a retry mixes, and then it has not checked them yet.
-  if (wanted.mix !== undefined) checkParams(ports, spec);
   const code = ports.versionOf(spec.calculation);
+  const inputs = await ports.documents.inputs(plan, from, to);
+  const key = keyOf(spec, plan, pack, inputs);
+  const { part } = runBlobs(run, uid);
+  const write = (output: Output) =>
+    writeOutput(
+      ports,
+      part(shard, pack),
+      { ...output, key, metadata: { sha256: hash("sha256", output.bytes) } },
+      attempt,
+    );
+  const startedMs = ports.clock.monotonicMs();
+  const reused = await findReused(ports, spec, attempt.wanted, key);
+  if (reused !== undefined) {
+    await stillWanted(ports, message, "write");
+    const ms = ports.clock.monotonicMs() - startedMs;
+    return (await write({ ...reused, ms, attempt: 0 })) === "existed" ? "existed" : "reused";
+  }
   const { storage, names } = ports;
   let saves = false;
   // Its name is that of its bytes, so whichever attempt is first is right; the partial that names it comes second.
@@ -54,11 +70,11 @@ export async function computePack(
   const gaps = most > 0 ? { most, last, asksOver, leftOut: message.leftOut } : undefined;
   // The process may die of it: its sign then tells which chunks it had come to.
   const pieces = attempt.alone ? piecesOf(message, message.doubt) : undefined;
-  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, { gaps, pieces, onSave });
+  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, { gaps, pieces, onSave });
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   if (failed.length > 0) return writeGapped(ports, attempt, output, failed);
-  return writeOutput(ports, runBlobs(run, uid, origin).part(shard, pack), output, attempt);
+  return write(output);
 }
 
 /** How many chunks a pack may lack. */
@@ -76,10 +92,10 @@ async function writeGapped(
   output: Output & { readonly code: string },
   failed: readonly FailedChunk[],
 ): Promise<never> {
-  const { run, uid, origin, gen, pack, from, to } = attempt.message;
+  const { run, uid, gen, pack, from, to } = attempt.message;
   const bits = fullBitmap(to - from);
   for (const { chunk } of failed) clearBit(bits, chunk - from);
-  const name = runBlobs(run, uid, origin).node(gen, 0, pack);
+  const name = runBlobs(run, uid).node(gen, 0, pack);
   const facts = { members: encodeBitmap(bits), folded: countBits(bits), attempts: output.attempt };
   const metadata = encodeFoldFacts({ ...facts, code: [output.code] });
   const written = await writeOutput(ports, name, { ...output, metadata }, attempt);
@@ -107,7 +123,8 @@ export async function verifyPack(ports: WorkerPorts, attempt: Attempt<MessageOf<
       `run ${message.run} has ${packs} packs, and no pack ${message.pack}`,
     );
   }
-  const { bytes, ms } = await computed(ports, plan, attempt);
+  const { from, to } = chunksOfPack(plan, message.pack);
+  const { bytes, ms } = await computed(ports, plan, attempt, await ports.documents.inputs(plan, from, to));
   return writeVerified(ports, message, { sha256: hash("sha256", bytes), ms });
 }
 
@@ -115,12 +132,12 @@ async function computed(
   ports: WorkerPorts,
   plan: Plan,
   attempt: Attempt<MessageOf<"compute" | "verify">>,
+  inputs: readonly unknown[] | undefined,
   { onSave, ...how }: Pick<ComputeTask, "gaps" | "pieces"> & Pick<TaskOptions, "onSave"> = {},
 ): Promise<ComputeOutput> {
   const { message, delivery } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
   const { from, to } = chunksOfPack(plan, message.pack);
-  const inputs = await ports.documents.inputs(plan, from, to);
   const coverTo = coverOfPack(plan, message.pack).to;
   const task = { calculation, params, from, to, count: plan.chunks, coverTo, ...how };
   const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave, onPiece: attempt.reach };

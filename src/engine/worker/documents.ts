@@ -5,18 +5,22 @@ import { checkNamed, checkRequestHash } from "../model/storedSpec.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import type { BlobStore } from "../storage/ports.ts";
 import { type Documents, DroppedError, StorageLostError } from "./ports.ts";
+import { listKeys } from "./reuse.ts";
 import { setLatest } from "./setLatest.ts";
 
 /** Specs and plans are small; a segment holds megabytes. */
 const documentsKept = 64;
 const segmentsKept = 4;
+/** Of runs that reuse others; see `reusedListedMax`. */
+const keysKept = 2;
 
 export function documents(blobs: BlobStore, { runs }: Names): Documents {
   const small = keepLatest(documentsKept);
   const segments = keepLatest(segmentsKept);
+  const keys = keepLatest(keysKept);
 
   async function segment(plan: Plan, attempt: string, number: number): Promise<readonly unknown[]> {
-    const name = runBlobs(plan.run, plan.uid, plan.origin).segment(attempt, number);
+    const name = runBlobs(plan.run, plan.uid).segment(attempt, number);
     const found = await readDocument(blobs, [runs, name], segmentSchema);
     if (found === undefined) throw new StorageLostError("storage-lost", `plan segment ${number} is gone`);
     checkNamed("segment", plan.run, found.sha256, plan.segments?.sha256?.[number]);
@@ -33,8 +37,8 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
         checkNamed("spec", run, spec.sha256, named);
         return { ...spec.value, sha256: spec.sha256 };
       }),
-    plan({ run, uid, origin, plan: named }) {
-      const name = runBlobs(run, uid, origin).plan;
+    plan({ run, uid, plan: named }) {
+      const name = runBlobs(run, uid).plan;
       return small(`${name} ${named}`, async () => {
         const plan = await readDocument(blobs, [runs, name], planSchema);
         if (plan === undefined) throw new StorageLostError("storage-lost", `${name} is gone`);
@@ -42,6 +46,8 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
         return { ...plan.value, sha256: plan.sha256 };
       });
     },
+    keysOf: ({ run, uid, reuse }) =>
+      keys(`${run} ${uid}`, async () => (reuse === undefined ? new Map() : listKeys(blobs, runs, reuse))),
     async inputs(plan, from, to) {
       if (plan.segments === undefined) return undefined;
       const { attempt, starts, sha256 } = plan.segments;
@@ -50,7 +56,7 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
       for (let number = first; number < starts.length; number += 1) {
         const start = starts[number] as number;
         if (start >= to) break;
-        const key = `${plan.run} ${plan.uid} ${plan.origin ?? 1} ${number} ${sha256?.[number] ?? attempt}`;
+        const key = `${plan.run} ${plan.uid} ${number} ${sha256?.[number] ?? attempt}`;
         const all = await segments(key, () => segment(plan, attempt, number));
         inputs.push(...all.slice(Math.max(from - start, 0), to - start));
       }

@@ -1,5 +1,4 @@
 import { LeasefoldError } from "../model/errors.ts";
-import { isMixed } from "../model/identity.ts";
 import type { MessageOf } from "../model/message.ts";
 import { belongsTo, decodeFoldFacts, type FoldFacts, parseOutputFacts } from "../model/output.ts";
 import { joined, packsIn, packsOf, type Range, rangesOfShard, shardsOf, sizeOf } from "../model/packs.ts";
@@ -29,7 +28,7 @@ import { removeResult, uploadResult } from "./uploadResult.ts";
  */
 export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"finish">>): Promise<string> {
   const { message, tag, wanted } = attempt;
-  const { run, uid, gen, origin } = message;
+  const { run, uid, gen } = message;
   const spec = await ports.documents.spec(message);
   const { calculation, params, requestHash } = spec;
   const whole = await ports.documents.plan(message);
@@ -47,7 +46,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     keepHashes: stopped === undefined && foldsPacksDirectly(plan),
   };
   const { parts, options, facts, hashes } = await foldBounded(ports, fold, top);
-  const { folded, attempts, reused = 0, code } = facts;
+  const { folded, attempts, code } = facts;
   const missing = await missingChunks({ ports, plan, wanted }, message, folded);
   const task = { calculation, params, parts, folded, count: plan.chunks };
   const made = await ports.userCode.finish(task, options);
@@ -80,10 +79,8 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
     missing,
     code: [...code],
     ...(stopped === undefined ? {} : { stopped: { of: whole.chunks } }),
-    ...(origin === undefined ? {} : { origin }),
-    ...(isMixed(code) ? { mixed: true } : {}),
+    ...(code.length > 1 ? { mixed: true } : {}),
     ...(made.notes === undefined ? {} : { notes: [...made.notes] }),
-    ...(reused === 0 ? {} : { reused: { packs: reused, runs: (plan.reused ?? []).map(({ run }) => run) } }),
     attempts,
     terms: message.terms ?? [],
     ...(tags === undefined ? {} : { tags }),
@@ -158,8 +155,8 @@ async function membersOfShards(
   gen: number,
 ): Promise<Map<number, Pick<FoldFacts, "members" | "gapped">>> {
   const members = new Map<number, Pick<FoldFacts, "members" | "gapped">>();
-  for (let generation = plan.origin ?? 1; generation <= gen; generation += 1) {
-    const nodes = runBlobs(plan.run, plan.uid, plan.origin).nodesOf(generation, 1);
+  for (let generation = 1; generation <= gen; generation += 1) {
+    const nodes = runBlobs(plan.run, plan.uid).nodesOf(generation, 1);
     for await (const { name, metadata, contentType } of listOutputs(ports, nodes)) {
       if (!belongsTo(wanted, parseOutputFacts(contentType))) continue;
       const shard = lastNumberOf(name);

@@ -97,7 +97,7 @@ async function attempt(
   checkNamed("spec", message.run, spec.sha256, await ports.watch.specHash(message));
   const limitMs = Math.min(ports.packLimitMs, spec.packLimitMs ?? ports.packLimitMs);
   const again = delivery.attempt > 1 || message.silent === true;
-  if ((again || message.repeat === true) && (await outputThere(ports, message)))
+  if ((again || message.repeat === true) && (await outputThere(ports, message, spec)))
     return { outcome: "existed", calculation };
   if (again) return { outcome: await endSilent(ports, message), calculation };
   const wanted = await rightCode(ports, message);
@@ -138,21 +138,19 @@ const handlers: {
 };
 
 /**
- * Deletes the partials of one shard, or without a shard all nodes and what a retry from the start left behind; only if
- * the manifest says that the result is complete.
+ * Deletes the partials of one shard, or without a shard all nodes; only if the manifest says that the result is complete.
  */
 async function cleanUp({ storage, names }: WorkerPorts, message: MessageOf<"cleanup">): Promise<string> {
-  const { run, uid, gen, shard, origin, asked } = message;
+  const { run, uid, gen, shard, asked } = message;
   const { blobs } = storage;
   const { manifest } = resultBlobs(run, uid);
   const made = await readDocument(blobs, [names.results, manifest(gen)], manifestSchema);
   if (made?.value.complete !== true) return "kept";
-  const at = runBlobs(run, uid, origin);
-  for (const prefix of shard === undefined ? [at.nodes, ...at.outputsBefore] : [at.partsOf(shard)])
-    for await (const page of pagesOf(blobs, names.runs, prefix)) {
-      const listed = page.blobs.map((blob) => blob.name).filter((name) => asked !== true || !isPrefix(name));
-      if (listed.length > 0) await blobs.removeMany(names.runs, listed);
-    }
+  const at = runBlobs(run, uid);
+  for await (const page of pagesOf(blobs, names.runs, shard === undefined ? at.nodes : at.partsOf(shard))) {
+    const listed = page.blobs.map((blob) => blob.name).filter((name) => asked !== true || !isPrefix(name));
+    if (listed.length > 0) await blobs.removeMany(names.runs, listed);
+  }
   return "deleted";
 }
 

@@ -7,10 +7,10 @@ import {
   sampleLimitMs,
   timeChunks,
 } from "../calculation/timeChunks.ts";
+import { isUnreadable } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
 import { dependsOnWorkers, packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
-import { packsReused, type Reused } from "../model/reuse.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { stoppingLayout, stoppingPackSize } from "../model/stop.ts";
@@ -19,8 +19,7 @@ import { versions } from "../model/versions.ts";
 import { liveThreads } from "../storage/liveThreads.ts";
 import { checkParams } from "./compute.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
-import type { Attempt, WorkerPorts } from "./ports.ts";
-import { type EarlierRun, matchPacks, openEarlier, PackInputs } from "./reuse.ts";
+import { type Attempt, StorageLostError, type WorkerPorts } from "./ports.ts";
 import type { InputSink } from "./threads/userCode.ts";
 
 const json = { contentType: "application/json" };
@@ -32,20 +31,19 @@ const json = { contentType: "application/json" };
  */
 export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"plan">>): Promise<string> {
   const { message, tag } = attempt;
-  const { run, uid, origin } = message;
+  const { run, uid } = message;
   const spec = await ports.documents.spec(message);
   checkParams(ports, spec);
   const { blobs } = ports.storage;
   const { runs } = ports.names;
-  const at = runBlobs(run, uid, origin);
+  const at = runBlobs(run, uid);
   const segments = { starts: [] as number[], sha256: [] as string[] };
   const samples: Samples = new Map();
   let from = 0;
 
   const { calculation } = spec;
-  const earlier = await earlierOf(ports, attempt, spec);
-  const packInputs = earlier && new PackInputs(earlier.plan.packSize);
-  const known = earlier && earlier.plan.packMs / earlier.plan.packSize;
+  const before = await planBefore(ports, attempt, spec);
+  const known = before && before.packMs / before.packSize;
   const { planned, chunkMs } = await planAndTime(ports, attempt, { spec, samples, known }, async (inputs) => {
     // A plan may take long: what it writes after a deletion would stay forever.
     await stillWanted(ports, message, "write");
@@ -54,50 +52,41 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     segments.starts.push(from);
     segments.sha256.push(documentHash(body));
     keepSamples(samples, from, inputs);
-    packInputs?.add(inputs);
     from += inputs.length;
   });
-  const matched = earlier ? matchPacks(earlier, planned, planned.list ? packInputs?.end() : undefined) : [];
-  const like = earlier && isWorth(matched, planned, earlier.plan) ? earlier.plan.packSize : undefined;
   const workers = await workersFor(ports, spec, planned.chunks * chunkMs);
-  const wanted = spec.packSize ?? like ?? sizeFor(planned, chunkMs, spec, attempt, workers);
+  const wanted = spec.packSize ?? before?.packSize ?? sizeFor(planned, chunkMs, spec, attempt, workers);
   const packSize = planned.stops ? stoppingPackSize(planned.chunks, wanted) : wanted;
-  const reused = packSize === earlier?.plan.packSize ? matched : [];
   const packs = Math.ceil(planned.chunks / packSize);
   const plan: Plan = {
     v: versions.plan,
     run,
     uid,
-    ...(origin === undefined ? {} : { origin }),
     code: ports.versionOf(calculation),
     spec: spec.sha256,
     ...stoppingLayout({
       ...{ chunks: planned.chunks, packSize, fanIn: ports.tree.fanIn, stops: planned.stops },
-      shardSize: shardSizeFor(packs, ports.tree, packs - packsReused(reused)),
+      shardSize: shardSizeFor(packs, ports.tree),
     }),
     packMs: chunkMs * packSize,
     instance: ports.instance,
     ...(workers === undefined ? {} : { workers }),
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
-    ...(reused.length > 0 ? { reused: [...reused] } : {}),
+    ...(planned.byInput ? { byInput: true } : {}),
   };
   await stillWanted(ports, message, "write");
   return (await blobs.create(runs, at.plan, JSON.stringify(plan), json)).kind;
 }
 
-/** Whether at least half of the packs of the earlier size are reused. Fewer are not worth packs of another size than the plan's own. */
-const isWorth = (reused: readonly Reused[], { chunks }: PlannedChunks, { packSize }: Plan): boolean =>
-  2 * packsReused(reused) >= chunks / packSize;
-
 function sizeFor(
   { chunks }: PlannedChunks,
   chunkMs: number,
-  { reuse }: Spec,
+  { keepPartials }: Spec,
   { limitMs }: Attempt,
   workers?: number,
 ): number {
   const size = packSizeFor(chunks, chunkMs, limitMs, workers);
-  return reuse === undefined ? size : reusablePackSize(chunks, size);
+  return keepPartials === undefined ? size : reusablePackSize(chunks, size);
 }
 
 /** Packs at once that the user expects, or else the threads that are seen at work, where so many could make packs smaller. */
@@ -113,17 +102,20 @@ async function workersFor(
   return threads === 0 ? undefined : threads;
 }
 
-/** What this plan may reuse; nothing where a retry recomputes all, or where packs of that size would be too long. */
-async function earlierOf(
-  ports: WorkerPorts,
-  { message, limitMs }: Attempt<MessageOf<"plan">>,
-  spec: Spec,
-): Promise<EarlierRun | undefined> {
-  const from = message.origin === undefined ? spec.reuse?.from : message.earlier;
-  const earlier = from && (await openEarlier(ports, spec, from));
-  const isTooLong =
-    spec.packSize === undefined && (earlier?.plan.packMs ?? 0) > limitMs * limits.packLimitShare;
-  return isTooLong ? undefined : earlier;
+/** The plan of the run that is reused, whose packs keep their size; none where packs of that size would be too long here. */
+async function planBefore(
+  { documents }: WorkerPorts,
+  { limitMs }: Attempt,
+  { reuse, packSize }: Spec,
+): Promise<Plan | undefined> {
+  if (reuse === undefined) return undefined;
+  try {
+    const plan = await documents.plan({ run: reuse.run, uid: reuse.uid });
+    return packSize === undefined && plan.packMs > limitMs * limits.packLimitShare ? undefined : plan;
+  } catch (error) {
+    if (error instanceof StorageLostError || isUnreadable(error)) return undefined;
+    throw error;
+  }
 }
 
 interface Planning {

@@ -54,8 +54,7 @@ export interface ProcessState {
   readonly keepPrinted: KeepPrinted;
 }
 
-/** A run, and where a retry planned anew, the generation that did. */
-type RunAt = Pick<WorkMessage, "run" | "uid" | "origin" | "spec" | "plan">;
+type RunAt = Pick<WorkMessage, "run" | "uid" | "spec" | "plan">;
 
 /** A document, and the SHA-256 of the bytes that it was read from. */
 type Hashed<T> = T & { readonly sha256: string };
@@ -68,6 +67,8 @@ export interface Documents {
   /** Throws `DroppedError` where there is no such run. */
   spec(at: RunAt): Promise<Hashed<Spec>>;
   plan(at: RunAt): Promise<Hashed<Plan>>;
+  /** By code and key the names of the partials of the run that it reuses, as `listKeys`. */
+  keysOf(spec: Spec): Promise<ReadonlyMap<string, string>>;
   /** Inputs of the chunks `[from, to)`, or undefined where the plan is a plain count. */
   inputs(plan: Plan, from: number, to: number): Promise<readonly unknown[] | undefined>;
 }

@@ -11,7 +11,7 @@ import { waitsText } from "../../engine/model/waitsText.ts";
 import type { Session } from "./cli.ts";
 import { liveLine, progressLine } from "./render/progress.ts";
 import { type Note, type RunFacts, renderRun, type WorkerFact } from "./render/runScreen.ts";
-import { duration, oneLine, reusedText, type Screen, stateText } from "./render/text.ts";
+import { duration, oneLine, type Screen, stateText } from "./render/text.ts";
 import { printResult, saveResult } from "./saveResult.ts";
 
 /** Often while a run is short; seldom, and so cheap, while it is long. */
@@ -154,8 +154,6 @@ export async function waitForEnd(session: Session, run: string, output: string |
   const manifest = await findManifest(client, view.run);
   const file = output === undefined ? undefined : await saveResult(cli, client, manifest, output);
   await session.note(file === undefined ? ended : `${ended}; result in ${output}`);
-  if (manifest.reused !== undefined)
-    await session.note(`${view.run}: ${reusedText(manifest.reused, view.run)}`);
   for (const one of manifest.notes ?? []) await session.note(`${view.run}: ${one}`);
   if (session.json()) return await session.printJson(file === undefined ? view : { ...view, file });
   if (file === undefined) await printResult(cli, client, manifest);

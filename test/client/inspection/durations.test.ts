@@ -15,7 +15,7 @@ async function timedRun(state: Partial<State>, packs: readonly number[], msOf: (
   const run = await submit(world.client, { calculation: "sum", params: { to: 1_000 }, id: "r1" });
   const cut = state.layout ?? layout;
   await world.putState(run, { phase: "computing", layout: cut, packsDone: packs.length, ...state });
-  const blobs = runBlobs(run.run, run.uid, state.origin);
+  const blobs = runBlobs(run.run, run.uid);
   for (const pack of packs) {
     const facts = { ms: msOf(pack), attempt: pack === 7 ? 2 : 1 };
     await world.storage.blobs.create(names.runs, blobs.part(shardOf(cut, pack), pack), "1", {
@@ -39,11 +39,6 @@ describe("the durations of a run", () => {
       { pack: 99, chunks: { from: 990, to: 995 }, ms: 199, attempt: 1 },
     ]);
     expect(found.histogram.reduce((sum, { packs }) => sum + packs, 0)).toBe(100);
-  });
-
-  it("of the partials of a retry that computed all anew are those of its own plan", async () => {
-    const { client } = await timedRun({ generation: 2, origin: 2 }, [0, 1], () => 5);
-    expect(await durations(client, "r1")).toMatchObject({ counted: 2, maxMs: 5, generation: 2 });
   });
 
   it("of a complete run, whose partials are gone, are those that the leader kept", async () => {

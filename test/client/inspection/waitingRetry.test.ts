@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { report } from "../../../src/app/api/report.ts";
 import { durations } from "../../../src/engine/client/inspection/durations.ts";
 import { packMap } from "../../../src/engine/client/inspection/packMap.ts";
 import { timeline } from "../../../src/engine/client/inspection/timeline.ts";
@@ -15,7 +14,7 @@ const bits = (byte: number) => Buffer.from([byte, 0]).toString("base64url");
 const sum = (cells: readonly number[]) => cells.reduce((all, one) => all + one, 0);
 
 /** A run that failed with 5 of 10 packs done, whose retry waits for a leader. */
-async function waiting(redo: "recompute" | "mix" | undefined) {
+async function waiting() {
   const world = await clientWorld();
   const { client, putState, putMarker, storage } = world;
   const run = await submit(client, { calculation: "sum", params: { to: 95 }, id: "r1" });
@@ -29,7 +28,7 @@ async function waiting(redo: "recompute" | "mix" | undefined) {
   };
   await world.world.advance(60_000);
   await putState(run, failed);
-  await putMarker(run, { generation: 2, redo, code: redo && "sum@2", command: 1 });
+  await putMarker(run, { generation: 2, command: 1 });
   /** What the views show of the packs. */
   const shown = async () => {
     const view = await status(client, "r1");
@@ -55,30 +54,16 @@ async function waiting(redo: "recompute" | "mix" | undefined) {
   return { ...world, shown, begin };
 }
 
-it("a retry that computes everything anew shows nothing of the packs before it, whether or not a leader has begun it", async () => {
-  const { client, shown, begin } = await waiting("recompute");
-  const none = { status: [2, 0, 0], map: [2, 0, 0], timeline: [2, 0, 0], durations: [2, 0, 0] };
-  expect(await shown()).toEqual(none);
-  const page = await report(client, "r1");
-  expect(page).toContain("The run has no packs: it is not planned, or its plan has no chunks.");
-  expect(await status(client, "r1")).toMatchObject({ word: "waiting", code: "sum@2" });
+it("a retry shows what it keeps, whether or not a leader has begun it", async () => {
+  const { client, shown, begin } = await waiting();
+  const kept = { status: [2, 10, 5], map: [2, 10, 5], timeline: [2, 10, 0], durations: [2, 10, 5] };
+  expect(await shown()).toEqual(kept);
+  const line = await timeline(client, "r1");
+  expect([line.finishedAt, line.retriedAt]).toEqual([
+    undefined,
+    new Date(client.clock.wallMs()).toISOString(),
+  ]);
   await begin();
-  expect(await shown()).toEqual(none);
+  // A leader forgets the durations of the generation before.
+  expect(await shown()).toEqual({ ...kept, durations: [2, 10, 0] });
 });
-
-it.each([undefined, "mix"] as const)(
-  "a retry (%s) shows what it keeps, whether or not a leader has begun it",
-  async (redo) => {
-    const { client, shown, begin } = await waiting(redo);
-    const kept = { status: [2, 10, 5], map: [2, 10, 5], timeline: [2, 10, 0], durations: [2, 10, 5] };
-    expect(await shown()).toEqual(kept);
-    const line = await timeline(client, "r1");
-    expect([line.finishedAt, line.retriedAt]).toEqual([
-      undefined,
-      new Date(client.clock.wallMs()).toISOString(),
-    ]);
-    await begin();
-    // A leader forgets the durations of the generation before.
-    expect(await shown()).toEqual({ ...kept, durations: [2, 10, 0] });
-  },
-);

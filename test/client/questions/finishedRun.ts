@@ -19,7 +19,7 @@ export async function finishedRun(world: ClientWorld, change: Partial<Manifest> 
   const { client, storage } = world;
   const run = await submit(client, { calculation: "sum", params: { to: 1_000 }, id: "r1" });
   const cut = { chunks: 1_000, packSize: 10, shardSize: 10, fanIn: 1_000 };
-  const plan: Plan = { v: 1, run: "r1", uid: run.uid, ...cut, packMs: 10 };
+  const plan: Plan = { v: 1, run: "r1", uid: run.uid, code: "test", ...cut, packMs: 10 };
   const putPlan = (other: Partial<Plan> = {}): void =>
     storage.operator.overwriteBlob(
       names.runs,

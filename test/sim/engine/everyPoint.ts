@@ -149,11 +149,11 @@ const files = { chunks: 13, packSize: 2, list: true } as const;
 /** What other runs reuse. Its own life is that of any run. */
 async function computeFirst(life: Script): Promise<void> {
   life.broken.fileOf = () => "same";
-  await life.submit({ ...files, id: "a", reuse: true });
+  await life.submit({ ...files, id: "a", keepPartials: true });
   await life.untilEnded(1, "a");
 }
 
-/** A run reuses all packs but one, through a pause; another reuses packs of both, and has a gap that its retry mends. */
+/** A run copies all packs but one, through a pause; another copies packs of both, and has a gap that its retry mends. */
 async function reuseParts(life: Script, anotherComes: () => void): Promise<void> {
   const { run, broken, until, untilEnded, must } = life;
   broken.fileOf = (chunk) => (chunk === 4 ? "new" : "same");
@@ -164,7 +164,7 @@ async function reuseParts(life: Script, anotherComes: () => void): Promise<void>
   await life.tell("pause", "b").catch(() => undefined);
   await life.tell("resume", "b").catch(() => undefined);
   await untilEnded(1, "b");
-  must(run("b")?.manifests.get(1)?.reused?.packs === 6, "six packs are reused");
+  must(run("b")?.copied.size === 6, "six packs are copied");
   broken.fileOf = (chunk) => (chunk === 4 || chunk === 12 ? "new" : "same");
   broken.chunks.add(12);
   await life.submit({ ...files, id: "c", reuse: "b", tolerate: { chunks: 1 } });
@@ -172,7 +172,7 @@ async function reuseParts(life: Script, anotherComes: () => void): Promise<void>
   broken.chunks.clear();
   await life.tell("retry", "c");
   await untilEnded(2, "c");
-  must(run("c")?.manifests.get(2)?.reused?.packs === 6, "six packs of two runs are reused");
+  must(run("c")?.copied.size === 6, "six packs of two runs are copied");
 }
 
 /** The election's own calls are enumerated by its own simulation. */

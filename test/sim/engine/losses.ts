@@ -46,9 +46,9 @@ function homeOf({ id, uid }: RunRecord, what: Belonging): readonly [string, (nam
     name.startsWith(`${id}/${uid}/`) && part.test(name.slice(`${id}/${uid}/`.length));
   if (what === "marker") return [names.active, (name) => name === id];
   if (what === "spec") return [names.runs, (name) => name === specBlob(id)];
-  if (what === "plan") return [names.runs, under(/^(anew\/\d+\/)?plan\.json$/)];
+  if (what === "plan") return [names.runs, under(/^plan\.json$/)];
   if (what === "state") return [names.runs, (name) => name === runBlobs(id, uid).state];
-  return [names.runs, under(what === "partial" ? /^(anew\/\d+\/)?parts\// : /^(anew\/\d+\/)?nodes\//)];
+  return [names.runs, under(what === "partial" ? /^parts\// : /^nodes\//)];
 }
 
 /** Puts back a spec that was deleted by hand. */

@@ -128,15 +128,22 @@ describe("a client verifies a run", () => {
   });
 
   it("whose storage held a forged partial, and finds that pack: nothing else can tell it", async () => {
-    const engine = engineWorld({ code: { chunkMs: () => 5 } });
-    engine.start({ works: false });
-    await engine.submit({ id: "r", chunks: 500, packSize: 8 });
-    while ((await engine.state("r")) === undefined) await engine.world.advance(100);
-    const { uid = "" } = (await engine.state("r")) ?? {};
-    const write = { contentType: "application/json; ms=1; attempt=1" };
-    const forged = runBlobs("r", uid).part(0, 7);
-    await engine.storage.blobs.create(simNames.runs, forged, "[[56,61]]", write);
+    const engine = engineWorld({ code: { chunkMs: () => 50 } });
     engine.start();
+    await engine.submit({ id: "r", chunks: 500, packSize: 8 });
+    const { blobs } = engine.storage;
+    while ((await engine.state("r"))?.layout === undefined) await engine.world.advance(100);
+    const { uid = "" } = (await engine.state("r")) ?? {};
+    const forged = runBlobs("r", uid).part(0, 7);
+    for (;;) {
+      const there = await blobs.head(simNames.runs, forged);
+      await engine.world.advance(50);
+      if (there.kind === "missing") continue;
+      const { contentType, etag: ifMatch } = there.properties;
+      const metadata = { inline: "1", data: Buffer.from("[[56,61]]").toString("base64url") };
+      await blobs.replace(simNames.runs, forged, "[[56,61]]", { contentType, metadata, ifMatch });
+      break;
+    }
     await engine.untilEnd("r");
     expect(await engine.result("r")).toBe("[[0,61],[64,500]]");
     expect(await engine.manifest("r")).toMatchObject({ complete: true, folded: 500 });

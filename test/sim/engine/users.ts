@@ -27,7 +27,7 @@ interface Accepted {
   readonly generation: number;
 }
 
-/** `changing`: whoever retries has the code of now, and often says what to do with what other code has computed. */
+/** `changing`: whoever retries has the code of now, and submits a run that takes what other code has computed. */
 export function users(company: Company, requests: readonly SubmitRequest[], changing = false): Users {
   const { play, weather } = company;
   const { world, judge } = play;
@@ -55,7 +55,7 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
   const ask = (request: SubmitRequest): void => {
     gone.delete(request.id);
     going(async (client) => {
-      const { uid } = await submit(client, requestOf(request));
+      const { uid } = await submit(client, { ...requestOf(request), keepPartials: changing });
       submitted.push({ id: request.id, uid });
     });
   };
@@ -65,15 +65,16 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
       accepted.push({ id, uid, change, generation });
       if (change.kind === "delete") gone.add(id);
     });
-  const retry = (): Change => {
-    if (!changing) return { kind: "retry" };
-    const kind = random.number();
-    return {
-      kind: "retry",
-      redo: kind < 0.3 ? undefined : kind < 0.65 ? "recompute" : "mix",
-      code: company.code,
-    };
-  };
+  const retry = (): Change => ({ kind: "retry", ...(changing && { code: company.code }) });
+  /** A run of its own, by the code of now, takes what is there of this one by whatever code. */
+  const takeOver = (request: SubmitRequest): void =>
+    going(async (client) => {
+      const calculations = { ...client.calculations, versionOf: () => company.code };
+      const id = `${request.id}-again`;
+      const asked = requestOf({ ...request, id, reuse: request.id, acceptCode: true });
+      const { uid } = await submit({ ...client, calculations }, asked);
+      submitted.push({ id, uid });
+    });
   const draw = (): SubmitRequest => requests[Math.floor(random.number() * requests.length)] as SubmitRequest;
 
   for (const request of requests) ask(request);
@@ -86,8 +87,10 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
       else if (kind < 0.4) tell(request.id, { kind: "resume" });
       else if (kind < 0.5) tell(request.id, { kind: "cancel", keep: kind < 0.45 });
       else if (kind < 0.65) tell(request.id, { kind: "cap", cap: 1 + Math.floor(random.number() * 20) });
-      else if (kind < 0.78) tell(request.id, retry());
-      else if (kind < 0.88) tell(request.id, { kind: "delete" });
+      else if (kind < 0.78) {
+        tell(request.id, retry());
+        if (changing) takeOver(request);
+      } else if (kind < 0.88) tell(request.id, { kind: "delete" });
       else ask(request);
     },
     async settle() {
@@ -102,6 +105,7 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
     async retryAll() {
       await world.until(() => requests.every(({ id }) => !isWorking(id)), 3_600_000);
       for (const { id } of requests) if (!gone.has(id)) tell(id, retry());
+      if (changing) for (const request of requests) takeOver(request);
       await world.finish(Promise.all(underWay));
     },
     async resumeAll() {

@@ -135,6 +135,7 @@ const planOf = ({ id, uid, packs, packMs }: OrderlyRun, shardSize: number): Plan
     v: 1,
     run: id,
     uid,
+    code: "test",
     chunks: packs,
     packSize: 1,
     shardSize,

@@ -1,4 +1,4 @@
-import { InputError } from "../../model/errors.ts";
+import { InputError, inputsChanged } from "../../model/errors.ts";
 import { shownIdentity } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { type Marker, wantMoves } from "../../model/marker.ts";
@@ -15,17 +15,9 @@ type Steering =
   /** Packs in flight at most. */
   | { readonly kind: "cap"; readonly cap: number };
 
-/**
- * `recompute`: all packs anew under a new plan; `mix`: only missing packs, by other code; `changed-inputs`: a new plan that
- * reuses every pack whose inputs are as before.
- */
-export const redos = ["recompute", "mix", "changed-inputs"] as const;
-type Redo = (typeof redos)[number];
-
-/** A retry by other code than before is refused unless it says how. */
+/** Computes what is missing, with the same code and the same inputs. */
 interface Retry {
   readonly kind: "retry";
-  readonly redo?: Redo | undefined;
   /** The generation that it begins. One that began before is not begun again, so that a lost reply starts no second one. */
   readonly generation?: number | undefined;
   /** Identity of the instances' code, if the caller knows it better than this process. */
@@ -56,7 +48,7 @@ type Decision =
 
 /**
  * Pure: the marker that a command writes. Throws `InputError`: `unknown-run`, and `conflict` with `too-late`,
- * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry`, `still-working`, `wrong-generation` or `other-code`.
+ * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry`, `still-working`, `wrong-generation`, `other-code` or `inputs-changed`.
  */
 export function decideCommand(id: string, change: Change, facts: CommandFacts): Decision {
   const { uid, hasSpec, marker, markerEtag } = facts;
@@ -82,11 +74,6 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
   const { uid, marker, state, manifest } = facts;
   if (marker !== undefined && state !== undefined && marker.generation > state.generation) {
     if (marker.want === "cancelled") throw stillWorking(id, "being cancelled");
-    const asked = marker.changed === undefined ? marker.redo : "changed-inputs";
-    // To mix code with the same code is a plain retry, and its marker says no more.
-    const isPlain = change.redo === "mix" && asked === undefined && change.generation === marker.generation;
-    if (change.redo !== undefined && asked !== change.redo && !isPlain)
-      throw stillWorking(id, "being retried");
     return { kind: "unchanged", marker };
   }
   const now = state?.generation ?? 1;
@@ -99,37 +86,32 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
     return { kind: "unchanged", marker: marker ?? markerBy(uid, state) };
   if (state === undefined || !isFinal(state.phase))
     throw marker === undefined ? notAccepted(id) : stillWorking(id, state?.phase ?? "waiting");
-  const plansAnew = change.redo === "recompute" || change.redo === "changed-inputs";
-  if (state.phase === "complete" && manifest?.complete === true && !plansAnew)
+  if (state.phase === "complete" && manifest?.complete === true)
     throw conflict("nothing-to-retry", `run ${id} is complete; there is nothing to retry`);
-  const {
-    keep: _keep,
-    redo: _redo,
-    changed: _changed,
-    code: _code,
-    ...from
-  } = marker ?? markerBy(uid, state);
+  checkSame(id, state, change.code ?? facts.code);
+  const { keep: _keep, ...from } = marker ?? markerBy(uid, state);
   const generation = state.generation + 1;
   const turn = Math.max(from.turn, state.turn) + 1;
   const command = Math.max(from.command, state.command) + 1;
-  const redo = redoOf(id, change, state, change.code ?? facts.code);
-  return { kind: "write", marker: { ...from, ...redo, want: "run", generation, turn, command } };
+  return { kind: "write", marker: { ...from, want: "run", generation, turn, command } };
 }
 
-/** How a retry treats what other code has computed. `here`: the identity of the instances' code. */
-function redoOf(id: string, { redo }: Retry, state: State, here: string | undefined) {
-  const same = state.code === undefined || here === undefined || here === state.code;
-  if ((redo === undefined || redo === "changed-inputs") && !same)
-    throw otherCode(id, state.code ?? "", here ?? "");
-  if (redo === "mix" && here === undefined) {
-    const fix = "name its file in LEASEFOLD_CALCULATIONS, or ask the instances over HTTP";
-    throw conflict("unknown-code", `the code of the instances for run ${id} is not known here; ${fix}`);
-  }
-  if (redo === undefined || (redo === "mix" && same)) return {};
-  const code = here === undefined ? {} : { code: here };
-  if (redo === "changed-inputs") return { redo: "recompute", changed: "1", code: state.code } as const;
-  // Without a layout nothing was computed, so there is nothing to mix with.
-  return { redo: state.layout === undefined ? "recompute" : redo, ...code };
+/** Throws where a retry would compute with other code, or meet other inputs again. `here`: the identity of the instances' code. */
+function checkSame(id: string, { code, error }: State, here: string | undefined): void {
+  const [name = ""] = (code ?? here ?? "").split("@");
+  const another = (more = ""): string =>
+    `compute it as another run: leasefold submit ${name} … --reuse ${id}${more}`;
+  if (code !== undefined && here !== undefined && here !== code)
+    throw conflict(
+      "other-code",
+      `run ${id} was computed by ${shownIdentity(code)}; the instances have ${shownIdentity(here)} now. Start instances ` +
+        `with ${shownIdentity(code)}, or ${another(" --accept-code")}`,
+    );
+  if (error?.code === inputsChanged)
+    throw conflict(
+      inputsChanged,
+      `run ${id} failed because its inputs have changed (${error.message}); ${another()}`,
+    );
 }
 
 function decideSteering(id: string, change: Steering, { marker, state }: CommandFacts): Decision {
@@ -169,7 +151,6 @@ export const markerBy = (uid: string, state: State | undefined): Marker => ({
   cap: state?.cap ?? limits.capDefault,
   turn: state?.turn ?? 0,
   command: state?.command ?? 0,
-  ...(state?.reused && { keeps: [...new Set(state.reused.map(({ run }) => run))].join(",") }),
 });
 
 const conflict = (code: string, message: string): InputError => new InputError("conflict", code, message);
@@ -179,13 +160,6 @@ export const beingDeleted = (id: string): InputError =>
 
 const stillWorking = (id: string, how: string): InputError =>
   conflict("still-working", `run ${id} is ${how}; only a run that has ended can be retried`);
-
-const otherCode = (id: string, before: string, here: string): InputError =>
-  conflict(
-    "other-code",
-    `run ${id} was computed by ${shownIdentity(before)}; the instances have ${shownIdentity(here)} now. Retry with ` +
-      `--recompute (all packs anew) or --mix (the result records both), or start instances with ${shownIdentity(before)}`,
-  );
 
 const notAccepted = (id: string): InputError =>
   conflict(

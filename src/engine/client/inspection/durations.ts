@@ -70,8 +70,8 @@ export async function durations(client: Client, id: string): Promise<Durations> 
   };
 }
 
-async function listPartials(client: Client, { run, uid, origin }: State, layout: Layout) {
-  const blobs = runBlobs(run, uid, origin);
+async function listPartials(client: Client, { run, uid }: State, layout: Layout) {
+  const blobs = runBlobs(run, uid);
   const packs = packsOf(layout);
   const slowPacks = (listed: readonly ListedBlob[]): SlowPack[] =>
     listed.flatMap(({ name, contentType }) => {

@@ -34,12 +34,10 @@ export async function checkDocuments(
     readState(client, run, uid),
     checkInputs(client, plan.value, drawn),
   ]);
-  // A retry that planned anew and failed leaves another plan in the state than that of the result.
-  const led = state?.value.origin === manifest.origin ? state?.value : undefined;
   const asked = spec.value.requestHash === manifest.requestHash;
   return {
     spec: asked ? compared(spec.sha256, manifest.spec, state?.value.spec) : "different",
-    plan: compared(plan.sha256, manifest.plan, led?.plan),
+    plan: compared(plan.sha256, manifest.plan, state?.value.plan),
     inputs,
   };
 }
@@ -62,7 +60,7 @@ async function checkInputs(client: Client, plan: Plan, drawn: readonly number[])
       numbers.add(number);
     }
   }
-  const { segment } = runBlobs(plan.run, plan.uid, plan.origin);
+  const { segment } = runBlobs(plan.run, plan.uid);
   const equal = async (number: number): Promise<boolean> => {
     const name = segment(attempt, number);
     const found = await readBlob(client, client.names.runs, name);

@@ -21,7 +21,7 @@ import { answerPace } from "./soFar.ts";
  */
 export async function computeAgain(
   client: Client,
-  { run, uid, generation, origin, code, mixed, spec, plan }: Manifest,
+  { run, uid, generation, spec, plan }: Manifest,
   packs: readonly number[],
   options: {
     readonly waitMs: number;
@@ -51,11 +51,7 @@ export async function computeAgain(
       turn: 0,
     } as const;
     const stops = options.stops?.(pack);
-    const mix = mixed === true ? code : undefined;
-    return queues.send(
-      urgent,
-      encodeMessage({ ...work, tag, pack, ...defined({ origin, mix, spec, plan, stops }) }),
-    );
+    return queues.send(urgent, encodeMessage({ ...work, tag, pack, ...defined({ spec, plan, stops }) }));
   };
   const listAnswers = async (): Promise<readonly ListedBlob[]> => {
     const all: ListedBlob[] = [];
@@ -99,11 +95,11 @@ const hashBytes = 32;
  */
 export async function readPackHashes(
   client: Client,
-  { run, uid, generation, origin = 1 }: Pick<Manifest, "run" | "uid" | "generation" | "origin">,
+  { run, uid, generation }: Pick<Manifest, "run" | "uid" | "generation">,
   layout: Layout,
   shard: number,
 ): Promise<PackHashes> {
-  for (let number = generation; number >= origin; number -= 1) {
+  for (let number = generation; number >= 1; number -= 1) {
     const name = resultBlobs(run, uid).hashes(number, shard);
     const found = await client.storage.blobs.read(client.names.results, name);
     if (found.kind === "missing") continue;

@@ -98,7 +98,7 @@ const notReady = (code: string, message: string): NotReadyError =>
 
 /** The message that names the nodes and the open shards to fold, by the state. */
 export function soFarMessage(state: State, layout: Layout, tag: string): MessageOf<"sofar"> {
-  const { run, uid, generation, turn, code, mix, origin, spec, plan } = state;
+  const { run, uid, generation, turn, code, spec, plan } = state;
   const shards = shardsOf(layout);
   const nodes = emptyBitmap(shards);
   const gens = new Array<number>(shards).fill(generation);
@@ -119,7 +119,7 @@ export function soFarMessage(state: State, layout: Layout, tag: string): Message
     gen: generation,
     send: 1,
     turn,
-    ...defined({ code, mix, origin, spec, plan }),
+    ...defined({ code, spec, plan }),
     tag,
     nodes: encodeBitmap(nodes),
     ...(state.stopped ? { stopped: layout.chunks } : {}),

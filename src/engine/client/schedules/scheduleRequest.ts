@@ -15,7 +15,7 @@ export const scheduleRequestSchema = z.strictObject({
   timeZone: z.string().optional(),
   overlap: z.enum(overlaps).optional(),
   /** As for a submit. Templates such as `{date}` in its parameters are filled with the due time. */
-  run: requestSchema.omit({ id: true }).extend({
+  run: requestSchema.omit({ id: true, acceptCode: true, keepPartials: true }).extend({
     reuse: z.literal(true).describe("Each run reuses partials of the run before it.").optional(),
   }),
 });
@@ -37,7 +37,7 @@ export function checkSchedule(
   if (firstMs === undefined) throw invalid("cron", `${JSON.stringify(cron)} is never due`);
   const { params: given = {}, tags, reuse } = run;
   const filled = fillTemplates({ params: given, tags }, firstMs, timeZone);
-  const checked = checkRequest({ ...run, ...filled }, calculations);
+  const checked = checkRequest({ ...run, ...filled, reuse: undefined }, calculations);
   const entries = Object.entries(Object(checked.params)).map(([key, value]) => {
     if (isDeepStrictEqual(given[key], filled.params[key])) return [key, value];
     if (isDeepStrictEqual(value, filled.params[key])) return [key, given[key]];
@@ -45,7 +45,7 @@ export function checkSchedule(
   });
   if (reuse && !isDeepStrictEqual(filled.params, given))
     throw invalid("reuse", "parameters with templates are others each time, and nothing can be reused");
-  const { id: _id, requestHash: _hash, ...limits } = checked;
+  const { id: _id, requestHash: _hash, acceptCode: _accept, ...limits } = checked;
   const calculation = checked.calculation.name;
   const request = { ...limits, calculation, params: Object.fromEntries(entries), given, tags, reuse };
   // What is undefined is not stored.

@@ -8,6 +8,7 @@ import * as model from "../../model/schedule.ts";
 import { requestHashOf } from "../../model/storedSpec.ts";
 import { type Client, clientLimits, defined, iso } from "../client.ts";
 import { blobPage, ensuringContainers } from "../containersAndQueues.ts";
+import { findReuse } from "../reuse.ts";
 import { readBlob, readSpec, readState } from "../runDocuments.ts";
 import { invalid } from "../runRequest.ts";
 import { type Submitted, sendWakes, submitChecked } from "../submit.ts";
@@ -149,13 +150,21 @@ export async function deleteSchedule(client: Client, name: string): Promise<{ re
  * is. Throws `InputError` as `submit`, `unknown-schedule` and `bad-at`.
  */
 export async function triggerSchedule(client: Client, name: string, at?: string): Promise<Submitted> {
-  const { schedule, nowMs } = known(name, await read(client, checkScheduleName(name)));
+  const { schedule, marks, nowMs } = known(name, await read(client, checkScheduleName(name)));
   const atMs = at === undefined ? nowMs : Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$/.test(at) ? at : "");
   if (!(atMs <= nowMs))
     throw invalid("at", `${at} is no past time with an offset, such as 2026-11-23T02:00Z`);
   const { reuse, ...work } = model.requestAt(schedule, atMs);
   const of = { id: scheduledRunId(name, atMs), schedule: name, requestHash: requestHashOf(work) };
-  return await submitChecked(client, { ...work, ...of, reuse, calculation: { name: work.calculation } });
+  const asked = { ...work, ...of, calculation: { name: work.calculation } };
+  if (!reuse) return await submitChecked(client, asked);
+  const again = { ...asked, keepPartials: true as const, reuse: scheduledRunId(name, marks.last ?? 0) };
+  // The last run may have nothing to give.
+  const has = await findReuse(client, again).catch((error: unknown) => {
+    if (error instanceof InputError) return undefined;
+    throw error;
+  });
+  return await submitChecked(client, has === undefined ? { ...again, reuse: undefined } : again);
 }
 
 /** All schedules by name. One read for each, and two for its last run. */

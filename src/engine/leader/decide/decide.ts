@@ -6,7 +6,7 @@ import { askForFinish, askForGroups, askForStop, sealShards } from "./combine.ts
 import { awaitsRecords, giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
-import { askForPlan, fanOut, openReused, updateWindow } from "./fanOut.ts";
+import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
 import { judgeInFlight } from "./inFlight.ts";
 import { trackRate } from "./pace.ts";
 import { trackRefused } from "./refused.ts";
@@ -25,7 +25,6 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
   notes.lostInMs = Number.POSITIVE_INFINITY;
   // A plan that this poll has found makes something that can be kept.
   const planned = trackPlan(draft, seen);
-  if (planned !== undefined) openReused(state);
   if (planned === "older") beginTurn(state);
   takeCommand(draft, seen);
   keepDeadline(draft, seen);

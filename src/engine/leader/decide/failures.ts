@@ -1,6 +1,6 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
-import { failRunCode } from "../../model/errors.ts";
-import { belongsTo } from "../../model/output.ts";
+import { failRunCode, inputsChanged } from "../../model/errors.ts";
+import { isOfPlan } from "../../model/output.ts";
 import { chunksOfPack, chunksText, type Layout, shardOf, sizeOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
@@ -125,7 +125,7 @@ function keepTold(draft: Draft, pack: number, made: Sends, verdict: Told): void 
 
 /** How many chunks the partial of a failed pack lacks, where one of its sends has stored one; of another plan it counts as missing. */
 function lackingOf(state: State, pack: number, records: readonly SeenFailure[]): number | undefined {
-  const told = records.find(({ gaps }) => gaps !== undefined && belongsTo(state, { plan: gaps.plan }));
+  const told = records.find(({ gaps }) => gaps !== undefined && isOfPlan(state, gaps.plan));
   const failed = told?.gaps?.failed ?? Number.POSITIVE_INFINITY;
   return failed < sizeOf(chunksOfPack(layoutOf(state), pack)) ? failed : undefined;
 }
@@ -177,5 +177,7 @@ function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly See
   // A pack without a partial counts whole, whichever of its chunks failed: the true number may be lower.
   const count =
     tolerated === 0 ? "" : `more than ${tolerated} of ${plannedChunks(layout, state)} chunks failed; `;
-  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${count}${where}${why}` } };
+  // A retry would meet the same inputs.
+  const code = first?.code === "file-changed" ? inputsChanged : "pack-failed";
+  draft.ending ??= { phase: "failed", error: { code, message: `${count}${where}${why}` } };
 }

@@ -1,8 +1,7 @@
-import { countBits, encodeBitmap } from "../../model/bitmap.ts";
+import { emptyBitmap, encodeBitmap } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
-import { packsOf, packsOfShard, shardOf, shardsOf } from "../../model/packs.ts";
-import { reusedBits } from "../../model/reuse.ts";
+import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
 import type { RunNotes } from "../notes.ts";
@@ -28,8 +27,8 @@ export const firstTasks = (
 export function askForPlan(draft: Draft, { spec }: Pick<Seen, "spec">): void {
   const { state } = draft;
   if (state.phase !== "planning" || "plan" in state.tasks) return;
-  // The code that validated the parameters plans them; a retry from the start said itself which code.
-  if (state.origin === undefined && spec.code !== undefined) state.code = spec.code;
+  // The code that validated the parameters plans them.
+  if (spec.code !== undefined) state.code = spec.code;
   addTask(draft, "plan");
 }
 
@@ -71,27 +70,19 @@ export function fanOut(draft: Draft): void {
 }
 
 /**
- * In the generation that planned, a pack can have a partial before this leader sends it only where an earlier leader
+ * In the first generation a pack can have a partial before this leader sends it only where an earlier leader
  * sent it and died before it recorded the send; its message then says that it may be a repeat. In later generations
  * any pack can have one, so shards are listed before their packs are sent.
  */
 export function openShards(state: State, shard: number): void {
   const layout = layoutOf(state);
-  const first = state.generation === (state.origin ?? 1);
+  const first = state.generation === 1;
   const to = first ? shard + 1 : Math.min(shard + limits.recountAhead, shardsOf(layout));
   for (let next = shard; next < to; next += 1) {
     if (next in state.open || next in state.sealed) continue;
-    const done = encodeBitmap(reusedBits(state.reused, layout, next));
+    const done = encodeBitmap(emptyBitmap(sizeOf(packsOfShard(layout, next))));
     state.open[next] = first ? { done } : { done, recount: true };
   }
-}
-
-/** What the plan reuses counts as done from here. */
-export function openReused(state: State): void {
-  if (state.reused === undefined) return;
-  const layout = layoutOf(state);
-  for (let shard = 0; shard < shardsOf(layout); shard += 1)
-    if (countBits(reusedBits(state.reused, layout, shard)) > 0) openShards(state, shard);
 }
 
 /**

@@ -9,7 +9,7 @@ import { packsTogether } from "./pace.ts";
 
 /** The messages that a state calls for; fields that are undefined are not encoded. */
 
-const common = ({ run, uid, generation, turn, code, mix, origin, spec, plan }: State, send: number) => ({
+const common = ({ run, uid, generation, turn, code, spec, plan }: State, send: number) => ({
   v: versions.message,
   run,
   uid,
@@ -17,8 +17,6 @@ const common = ({ run, uid, generation, turn, code, mix, origin, spec, plan }: S
   send,
   turn,
   code,
-  mix,
-  origin,
   spec,
   plan,
 });
@@ -80,7 +78,7 @@ export function taskMessage(state: State, name: string): WorkMessage {
   const { sends = 1, alone } = state.tasks[name] ?? {};
   const all = { ...common(state, sends), repeat: sends > 1 || undefined, alone: alone || undefined };
   const work = parseWorkName(name);
-  if (work?.kind === "plan") return { ...all, kind: "plan", earlier: state.earlier };
+  if (work?.kind === "plan") return { ...all, kind: "plan" };
   if (work?.kind === "node") {
     const { level, index } = work;
     const { members, gapped } = (level === 1 ? state.sealed[index] : undefined) ?? {};

@@ -2,9 +2,8 @@ import { encodeBitmap, fullBitmap } from "../../model/bitmap.ts";
 import { withAct } from "../../model/labels.ts";
 import type { Marker } from "../../model/marker.ts";
 import { indexesOf, type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
-import type { Spec } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
-import { firstState, type State } from "../../model/state.ts";
+import type { State } from "../../model/state.ts";
 import { nodesAboveShards } from "./combine.ts";
 import { openShards } from "./fanOut.ts";
 import { tally } from "./track.ts";
@@ -43,25 +42,18 @@ function whatEndsTold({ again, firstSend }: State): State["again"] {
   return Object.fromEntries(told);
 }
 
-/** `reuse`: of the run's request. */
-type Retry = Pick<Marker, "generation" | "cap" | "changed" | "code"> &
-  Partial<Pick<Marker, "command" | "who">> &
-  Pick<Spec, "reuse">;
-
 /**
  * A closed run begins its next generation. A shard that was sealed whole and has its node keeps it; every other one
  * is opened again. So only what was missing is computed, and only the path above it is combined.
  */
 export function beginGeneration(
   before: State,
-  { redo, ...asked }: Retry & Pick<Marker, "redo">,
+  asked: Pick<Marker, "generation" | "cap"> & Partial<Pick<Marker, "command" | "who">>,
   nowMs: number,
 ): State {
-  const { command = before.command + 1, who } = asked;
+  const { generation, cap, command = before.command + 1, who } = asked;
   const act = { command, action: "retry" as const, atMs: nowMs, ...(who !== undefined && { by: who }) };
   const closed = { ...unstopped(before), history: withAct(before.history, act) };
-  if (redo === "recompute") return fromTheStart(closed, asked, nowMs);
-  const { generation, cap, code } = asked;
   const {
     finishedMs: _finished,
     error: _error,
@@ -81,7 +73,6 @@ export function beginGeneration(
     retriedMs: nowMs,
     paused: false,
     firstSend: 1,
-    ...(redo === "mix" ? mixed(closed, code) : {}),
     phase: closed.layout === undefined ? "planning" : "computing",
     tasks: {},
     again: {},
@@ -93,8 +84,6 @@ export function beginGeneration(
     taskMsMax: {},
     rate: 0,
   };
-  // Where one is gone, nobody knows which others are: what has no partial of its own is computed.
-  if (closed.error?.code === "storage-lost") delete state.reused;
   if (closed.layout === undefined) return state;
   // A forged message may have left a node that lacks some of its members. Where one is gone, others may be.
   const forged = closed.refused?.includes(closed.generation) === true;
@@ -117,51 +106,6 @@ export function beginGeneration(
 function unstopped({ stopped, ...closed }: State): State {
   if (stopped === undefined || closed.layout === undefined) return closed;
   return { ...closed, layout: { ...closed.layout, chunks: stopped.of, stops: true } };
-}
-
-/** Other code computes what is missing, beside what is there. */
-function mixed(closed: State, code: string | undefined): Pick<State, "code" | "mix"> {
-  if (code === undefined || closed.code === undefined) return {};
-  const all = new Set([...(closed.mix ?? []), closed.code]);
-  all.delete(code);
-  return { code, mix: [...all].sort() };
-}
-
-/**
- * Everything anew, under a plan of its own: nothing of the generations before is written over, nor folded, but what the new plan
- * reuses where only changed inputs were asked for.
- */
-function fromTheStart(closed: State, { generation, cap, changed, code, reuse }: Retry, nowMs: number): State {
-  const { run, uid, spec, term, termid, sequence, turn, command, terms, createdMs, refused } = closed;
-  const { led, wasted, history } = closed;
-  return {
-    ...firstState({ run, uid, generation, cap, nowMs: createdMs }),
-    spec,
-    term,
-    termid,
-    sequence,
-    turn,
-    command,
-    led,
-    wasted,
-    ...(history === undefined ? {} : { history }),
-    terms,
-    refused,
-    retriedMs: nowMs,
-    origin: generation,
-    code,
-    ...(changed === undefined ? {} : { earlier: earlierOf(closed, reuse) }),
-  };
-}
-
-/** The latest plan, also where generations after it planned nothing. Its partials are being deleted where the run is complete and does not keep them. */
-function earlierOf(
-  { run, uid, origin, plan, phase, chunksFailed, earlier }: State,
-  reuse: Spec["reuse"],
-): State["earlier"] {
-  if (plan === undefined) return earlier ?? reuse?.from;
-  const isCleaned = phase === "complete" && chunksFailed === 0 && reuse === undefined;
-  return isCleaned ? undefined : { run, uid, origin, plan };
 }
 
 function walkAgain(state: State): void {

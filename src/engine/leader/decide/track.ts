@@ -1,8 +1,15 @@
-import { clearBit, countBits, decodeBitmap, encodeBitmap, hasBit, setBit } from "../../model/bitmap.ts";
+import {
+  clearBit,
+  countBits,
+  decodeBitmap,
+  emptyBitmap,
+  encodeBitmap,
+  hasBit,
+  setBit,
+} from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import { belongsTo, parseOutputFacts } from "../../model/output.ts";
 import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
-import { reusedBits } from "../../model/reuse.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { checkNamed } from "../../model/storedSpec.ts";
@@ -22,7 +29,7 @@ export function trackPlan(
 ): "planned" | "older" | undefined {
   const { state } = draft;
   if (plan === undefined || state.phase !== "planning") return undefined;
-  const { chunks, packSize, shardSize, fanIn, packMs, workers, instance, stops, code, reused } = plan;
+  const { chunks, packSize, shardSize, fanIn, packMs, workers, instance, stops, code } = plan;
   if (plan.spec !== undefined) checkNamed("spec", state.run, plan.spec, state.spec);
   state.plan = planHash;
   state.code = code;
@@ -30,7 +37,6 @@ export function trackPlan(
   if (stops) state.layout.stops = stops;
   if (workers !== undefined) state.layout.workers = workers;
   if (instance !== undefined) state.layout.instance = instance;
-  if (reused !== undefined) state.reused = reused;
   state.phase = "computing";
   delete state.tasks["plan"];
   draft.decided = true;
@@ -42,7 +48,7 @@ export function trackPlan(
 
 /**
  * Marks listed partials in the bitmaps of their open shards. Success beats an earlier failure. A shard to be
- * recounted takes exactly what its list holds and what the plan reuses. A partial of another plan or of other code counts as missing.
+ * recounted takes exactly what its list holds. A partial of another plan or of other code counts as missing.
  */
 export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" | "shards">): void {
   const { state } = draft;
@@ -55,7 +61,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
     const { packs, size, ...bits } = bitsOf(layout, shard, open);
     const { failed } = bits;
     const recount = open.recount === true;
-    const done = recount ? reusedBits(state.reused, layout, shard) : bits.done;
+    const done = recount ? emptyBitmap(size) : bits.done;
     for (const { index, contentType } of found.get(shard) ?? []) {
       // Each poll lists all partials of the shard again, so most of them are known.
       if (index < packs.from || index >= packs.to || hasBit(done, index - packs.from)) continue;
@@ -69,8 +75,8 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
       draft.gained += 1;
       state.durationsMs.push(facts.ms);
       state.computeMs += facts.ms;
-      // Those of the same send before it threw.
-      addWasted(state, facts.attempt - 1, facts.ms);
+      // Those of the same send before it threw; of a copy nothing was attempted.
+      addWasted(state, Math.max(facts.attempt - 1, 0), facts.ms);
     }
     open.done = encodeBitmap(done);
     delete open.recount;

@@ -2,12 +2,12 @@ import { closedBlob, closedBlobs, parseClosed } from "../../model/closedRun.ts";
 import { isUnreadable, messageOf, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
-import { encodeMarker, keptIn } from "../../model/marker.ts";
+import { encodeMarker } from "../../model/marker.ts";
 import { expiryBlob } from "../../model/names.ts";
 import { specSchema } from "../../model/run.ts";
 import { runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { isFinal, stateSchema } from "../../model/state.ts";
-import { pagesOf, readDocument } from "../../storage/callSteps.ts";
+import { readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { CoordinatorPorts, Leader } from "../term.ts";
 
@@ -84,8 +84,7 @@ export function expiry(ports: Ports, keepDays: number) {
         sweep.page = found.cursor === undefined ? undefined : { cursor: found.cursor };
       }
       const judged = sweep.old.splice(0, limits.expiryReadsAtOnce);
-      const kept = judged.length === 0 ? new Set<string>() : await keptRuns(ports, leader);
-      const asked = await Promise.all(judged.map((one) => askIfOld(ports, leader, one, { keepMs, kept })));
+      const asked = await Promise.all(judged.map((one) => askIfOld(ports, leader, one, keepMs)));
       leader.progress();
       const whole = sweep.old.length === 0 && sweep.page === undefined;
       log(logEvents.expirySwept({ expired: asked.filter(Boolean).length, whole }));
@@ -110,15 +109,10 @@ const dayOf = (ms: number): number => Math.floor(ms / limits.expiryEveryMs);
  * True if the deletion of this run was asked for. The list is minutes old by now, so the age is judged again by the state. A
  * run whose documents do not decode is kept, as is one that storage refuses, which keeps no other from expiring.
  */
-async function askIfOld(
-  ports: Ports,
-  leader: Leader,
-  { name, etag }: Old,
-  { keepMs, kept }: { readonly keepMs: number; readonly kept: ReadonlySet<string> },
-): Promise<boolean> {
+async function askIfOld(ports: Ports, leader: Leader, { name, etag }: Old, keepMs: number): Promise<boolean> {
   const { storage, names, log } = ports;
   const id = parseClosed(name)?.id;
-  if (id === undefined || kept.has(id)) return false;
+  if (id === undefined) return false;
   const during = { signal: leader.lost };
   try {
     const spec = await readDocument(storage.blobs, [names.runs, specBlob(id)], specSchema, during);
@@ -155,10 +149,6 @@ async function askIfOld(
 
 const hasBlobs = async ({ storage, names }: Ports, { lost: signal }: Leader, id: string): Promise<boolean> =>
   (await storage.blobs.list(names.runs, `${id}/`, { signal, pageSize: 1 })).blobs.length > 0;
-
-/** The runs whose partials active ones reuse. */
-const keptRuns = ({ storage, names }: Ports, { lost: signal }: Leader): Promise<ReadonlySet<string>> =>
-  keptIn(pagesOf(storage.blobs, names.active, "", { metadata: true, signal }));
 
 /** Writes the blob whose date says when the last sweep ended. */
 async function stamp({ storage, names }: Ports, leader: Leader): Promise<void> {

@@ -63,8 +63,8 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
   const { state, manifest } = ended;
   if (!isFinal(state.phase)) return;
   const { leader, storage, names } = term;
-  // A later run may reuse its partials, and one that began before its retry does.
-  const keeps = ended.submitted?.spec.reuse !== undefined || term.kept.has(state.run);
+  // Runs after it may reuse its partials.
+  const keeps = ended.submitted?.spec.keepPartials === true;
   await Promise.all([
     enlist(term, ended),
     manifest?.complete === true && state.phase === "complete" && !keeps
@@ -77,13 +77,13 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
 
 /** With a tolerance some attempt may have left a partial with gaps beside a whole one, or in an earlier generation. */
 async function sendCleanup(term: Term, state: State, spec: Spec | undefined): Promise<void> {
-  const { layout, origin } = state;
+  const { layout } = state;
   const gaps = spec?.tolerate !== undefined;
   if (layout === undefined) return;
   // Of a run that stopped, what was computed beyond goes too.
   const chunks = plannedChunks(layout, state);
   const shards = indexesOf({ from: 0, to: shardsOf({ ...layout, chunks }) });
-  const nodes = topLevel({ ...layout, chunks }) > 0 || origin !== undefined || gaps ? [undefined] : [];
+  const nodes = topLevel({ ...layout, chunks }) > 0 || gaps ? [undefined] : [];
   const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
   await sendAll(term, [...shards, ...nodes].map(message));
 }

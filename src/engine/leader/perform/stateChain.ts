@@ -1,7 +1,6 @@
 import { LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
-import type { Spec } from "../../model/run.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { firstState, isFinal, type State, stateSchema } from "../../model/state.ts";
 import { versions } from "../../model/versions.ts";
@@ -23,10 +22,9 @@ export type StateStore = Pick<CoordinatorPorts, "names" | "nextSequence"> & {
   readonly storage: Pick<Storage, "blobs">;
 };
 
-export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap" | "redo" | "changed" | "code"> &
+export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap"> &
   Partial<Pick<Marker, "command" | "who">> & {
     readonly id: string;
-    readonly reuse?: Spec["reuse"];
     readonly nowMs: number;
     /** What the first state records beyond what every first state does. */
     readonly first?: Partial<State>;

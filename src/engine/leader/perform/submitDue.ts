@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { unlessUnreadable } from "../../model/decode.ts";
 import { encodeMarker } from "../../model/marker.ts";
 import { scheduledRunId } from "../../model/names.ts";
-import { reusableOf } from "../../model/reusable.ts";
-import type { Reuse } from "../../model/reuse.ts";
+import { nothingToReuse } from "../../model/reusable.ts";
+import type { Spec } from "../../model/run.ts";
 import { runBlobs, specBlob } from "../../model/runBlobs.ts";
 import { requestAt, type Schedule } from "../../model/schedule.ts";
 import { stateSchema } from "../../model/state.ts";
@@ -40,13 +40,12 @@ export async function submitDue(
   const run = scheduledRunId(name, dueMs);
   const { cap, reuse: reuses, ...work } = requestAt(schedule, dueMs);
   let uid = hash("sha256", `${leader.termid} ${run}`).slice(0, 12);
-  let reuse: Reuse | undefined;
   let sha256: string;
   const there = await unlessUnreadable(async () => (await readSpec(term, run)) ?? "none");
   if (there === "none") {
     if (skip !== undefined) return skip;
-    reuse = reuses ? await reuseOf(term, name, last) : undefined;
-    const spec = { v: versions.spec, run, uid, schedule: name, ...work, reuse, by: `schedule ${name}` };
+    const more = reuses && { reuse: await reuseOf(term, name, last), keepPartials: true as const };
+    const spec = { v: versions.spec, run, uid, schedule: name, ...work, ...more, by: `schedule ${name}` };
     const body = JSON.stringify({ ...spec, requestHash: requestHashOf(spec) });
     sha256 = documentHash(body);
     leader.assertLeading();
@@ -54,16 +53,15 @@ export async function submitDue(
     if ((await blobs.create(names.runs, specBlob(run), body, write)).kind === "existed") return "later";
   } else {
     if (there?.spec.schedule !== name) return "id-taken";
-    ({ uid, reuse } = there.spec);
+    ({ uid } = there.spec);
     sha256 = there.sha256;
     const state = await blobs.head(names.runs, runBlobs(run, uid).state, { signal });
     if (state.kind === "found") return "submitted";
   }
   const now = await blobs.head(...at, { signal });
   if (now.kind === "missing" || now.properties.etag !== etag) return "later";
-  const keeps = reuse?.keeps.join(",") || undefined;
   const metadata = encodeMarker({
-    ...{ keeps, uid, spec: sha256, want: "run", generation: 1, cap, turn: 0, command: 0 },
+    ...{ uid, spec: sha256, want: "run", generation: 1, cap, turn: 0, command: 0 },
   });
   leader.assertLeading();
   await blobs.create(names.active, run, "", { metadata, signal });
@@ -71,15 +69,14 @@ export async function submitDue(
 }
 
 /** What the run before has to give. One that cannot be read has nothing. */
-async function reuseOf(term: Term, schedule: string, last: number | undefined): Promise<Reuse> {
+async function reuseOf(term: Term, schedule: string, last: number | undefined): Promise<Spec["reuse"]> {
   const { storage, names, leader } = term;
   const run = scheduledRunId(schedule, last ?? 0);
-  const found = await unlessUnreadable(async () => {
+  return unlessUnreadable(async () => {
     const spec = (await readSpec(term, run))?.spec;
     if (spec?.schedule !== schedule) return undefined;
     const at = [names.runs, runBlobs(run, spec.uid).state] as const;
     const state = await readDocument(storage.blobs, at, stateSchema, { signal: leader.lost });
-    return reusableOf(spec, state?.value);
+    return nothingToReuse(spec, state?.value) === undefined ? { run, uid: spec.uid } : undefined;
   });
-  return typeof found === "object" ? found : { keeps: [] };
 }

@@ -1,7 +1,7 @@
 import { idSchema } from "../../model/decode.ts";
 import { OtherVersionError, StorageError } from "../../model/errors.ts";
 import { logEvents } from "../../model/log.ts";
-import { decodeMarker, keptBy } from "../../model/marker.ts";
+import { decodeMarker } from "../../model/marker.ts";
 import { runIdPattern, scheduleBlobs } from "../../model/names.ts";
 import { pagesOf } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
@@ -57,7 +57,6 @@ export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">
 export async function listMarkers(term: Term): Promise<
   | {
       readonly markers: readonly ListedMarker[];
-      readonly kept: ReadonlySet<string>;
       readonly pages: number;
       /** Schedules too, and those that nobody leads. */
       readonly all: Listed;
@@ -67,14 +66,12 @@ export async function listMarkers(term: Term): Promise<
   const { clock, leader } = term;
   const found: ListedBlob[] = [];
   const all: ListedBlob[] = [];
-  const kept = new Set<string>();
   let [nowMs, pages] = [0, 0];
   try {
     leader.assertLeading();
     for await (const page of markerPages(term, leader.lost)) {
       leader.assertLeading();
       for (const blob of page.blobs) {
-        for (const run of keptBy(blob)) kept.add(run);
         const kind = kindOf(blob, page.dateMs);
         if (kind === "to-lead" || (kind === "other-version" && !term.versions.gaveWay)) found.push(blob);
         else tellOnce(term, blob, kind);
@@ -97,7 +94,7 @@ export async function listMarkers(term: Term): Promise<
     nowMs,
     writtenMs: lastModifiedMs,
   });
-  return { markers: found.map(listed), kept, pages, all: { blobs: all, nowMs } };
+  return { markers: found.map(listed), pages, all: { blobs: all, nowMs } };
 }
 
 /** Each process tells of a marker once. */

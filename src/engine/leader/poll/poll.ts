@@ -28,7 +28,7 @@ export async function poll(
   { pages, pagesMax }: { readonly pages: PageBudget; readonly pagesMax: number },
 ): Promise<Seen> {
   const { storage, names, leader } = term;
-  const at = runBlobs(state.run, state.uid, state.origin);
+  const at = runBlobs(state.run, state.uid);
   const one: Poll = { at, pages, list: listWithin(term, pages) };
   const { nodes: heads, nodeGroups } = wanted;
   // Failures and nodes first: open shards want every page there is, and wait for both.

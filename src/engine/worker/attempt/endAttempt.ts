@@ -130,7 +130,7 @@ export async function endAttempt(
     }
     case "end": {
       const lost = error instanceof StorageLostError;
-      if (lost && (await persist(ports, () => outputThere(ports, message))))
+      if (lost && (await persist(ports, () => outputThere(ports, message, spec))))
         return dropped("another attempt has written the output");
       failed(true);
       const cause = lost ? "storage-lost" : "error";

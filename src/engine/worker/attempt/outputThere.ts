@@ -1,26 +1,34 @@
 import type { WorkMessage } from "../../model/message.ts";
 import { belongsTo, parseOutputFacts } from "../../model/output.ts";
+import type { Spec } from "../../model/run.ts";
 import { resultBlobs, runBlobs } from "../../model/runBlobs.ts";
 import type { WorkerPorts } from "../ports.ts";
 
 /** Whether the output is there, or the manifest, after which inputs may be cleaned up already. */
-export async function outputThere(ports: WorkerPorts, message: WorkMessage): Promise<boolean> {
-  const { run, uid, gen, origin } = message;
+export async function outputThere(
+  ports: WorkerPorts,
+  message: WorkMessage,
+  { reuse }: Pick<Spec, "reuse">,
+): Promise<boolean> {
+  const { run, uid, gen } = message;
   const { runs, results } = ports.names;
-  const at = runBlobs(run, uid, origin);
-  const isThere = async (container: string, name: string): Promise<boolean> => {
-    const found = await ports.storage.blobs.head(container, name);
+  const at = runBlobs(run, uid);
+  const { blobs } = ports.storage;
+  const isThere = async (name: string): Promise<boolean> => {
+    const found = await blobs.head(runs, name);
     // An output of another plan or of other code counts as missing, and is replaced.
-    return found.kind === "found" && belongsTo(message, parseOutputFacts(found.properties.contentType));
+    const wanted = { ...message, mix: reuse?.codes };
+    return found.kind === "found" && belongsTo(wanted, parseOutputFacts(found.properties.contentType));
   };
-  const isFinished = () => isThere(results, resultBlobs(run, uid).manifest(gen));
+  const isFinished = async () =>
+    (await blobs.head(results, resultBlobs(run, uid).manifest(gen))).kind === "found";
   switch (message.kind) {
     case "plan":
-      return isThere(runs, at.plan);
+      return (await blobs.head(runs, at.plan)).kind === "found";
     case "compute":
-      return isThere(runs, at.part(message.shard, message.pack));
+      return isThere(at.part(message.shard, message.pack));
     case "combine":
-      return (await isThere(runs, at.node(gen, message.level, message.index))) || isFinished();
+      return (await isThere(at.node(gen, message.level, message.index))) || isFinished();
     case "finish":
       return isFinished();
     default:

@@ -30,19 +30,18 @@ export class OtherCodeError extends LeasefoldError {
 
 /**
  * The plan and the code that a message's work belongs to: what the message says, or else what its plan recorded. Throws
- * `OtherCodeError` where this process has other code. `verify` may compute a pack by any code that its result mixes.
+ * `OtherCodeError` where this process has other code.
  */
 export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promise<WantedOutput> {
-  const { kind, mix } = message;
-  const { calculation } = await ports.documents.spec(message);
+  const { kind } = message;
+  const { calculation, reuse } = await ports.documents.spec(message);
   const plan = kind === "plan" ? undefined : await ports.documents.plan(message);
   const code = message.code ?? plan?.code;
   const leftToOthers = ports.only?.has(calculation) === false;
   const own = leftToOthers ? undefined : identityHere(ports, calculation);
   const fits = code === undefined ? own !== undefined : own === code;
-  const mixed = kind === "verify" && own !== undefined && mix?.includes(own);
-  if (!fits && !mixed) throw new OtherCodeError(code ?? calculation, own, { leftToOthers });
-  return { code, mix, plan: plan?.sha256 };
+  if (!fits) throw new OtherCodeError(code ?? calculation, own, { leftToOthers });
+  return { code, mix: reuse?.codes, plan: plan?.sha256 };
 }
 
 const notesKept = 256;

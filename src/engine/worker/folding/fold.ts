@@ -23,8 +23,6 @@ interface Fold<Output extends FoundOutput> {
   readonly leaveOutGone?: boolean;
   /** Called with each output that is folded, in order. */
   readonly onRead?: (output: Output) => void;
-  /** By first chunk: nodes that are the fold of several outputs. These are read for their hashes and merged no more. */
-  readonly nodes?: ReadonlyMap<number, FoundOutput>;
 }
 
 /**
@@ -42,7 +40,7 @@ export async function foldBounded<Output extends FoundOutput>(
 ) {
   const code = new Set(fold.code === undefined ? [] : [fold.code]);
   const hashes: Uint8Array[] = [];
-  let [folded, attempts, reused, heldBytes, ms, foldedTo] = [0, 0, 0, 0, 0, 0];
+  let [folded, attempts, heldBytes, ms] = [0, 0, 0, 0];
   let parts: CoveringPart[] = [];
   let batch: { readonly blob: ListedBlob; take(bytes: Uint8Array | undefined): void }[] = [];
   const options = (): TaskOptions => ({
@@ -55,11 +53,9 @@ export async function foldBounded<Output extends FoundOutput>(
       if (fold.leaveOutGone) return;
       throw new StorageLostError("storage-lost", `${output.blob.name} is gone`);
     }
-    const isInNode = output.cover.from < foldedTo;
-    if (output.facts.folded > 0 && !isInNode) parts.push({ ...output.cover, bytes });
+    if (output.facts.folded > 0) parts.push({ ...output.cover, bytes });
     folded += output.facts.folded;
     attempts += output.facts.attempts;
-    reused += output.facts.reused ?? 0;
     for (const one of output.facts.code) code.add(one);
     // No attempt gives a partial with gaps again, so nobody verifies it.
     if (fold.keepHashes && output.facts.members === undefined) hashes.push(hash("sha256", bytes, "buffer"));
@@ -82,13 +78,6 @@ export async function foldBounded<Output extends FoundOutput>(
     heldBytes = done.bytes.length;
   }
 
-  /** A node that is gone saves nothing: what it folds is there. */
-  function addNode({ cover }: FoundOutput, bytes: Uint8Array | undefined): void {
-    if (bytes === undefined) return;
-    parts.push({ ...cover, bytes });
-    foldedTo = cover.to;
-  }
-
   /** Reads a blob with the next batch. */
   async function hold(blob: ListedBlob, take: (bytes: Uint8Array | undefined) => void): Promise<void> {
     const isTooMuch = (): boolean => heldBytes + blob.bytes > ports.foldBytesMax;
@@ -101,12 +90,10 @@ export async function foldBounded<Output extends FoundOutput>(
   }
 
   for await (const output of outputs) {
-    const node = fold.nodes?.get(output.cover.from);
-    if (node !== undefined) await hold(node.blob, (bytes) => addNode(node, bytes));
     await hold(output.blob, (bytes) => add(output, bytes));
   }
   await readBatch();
-  const facts: FoldFacts = { folded, attempts, reused, code: [...code].sort() };
+  const facts: FoldFacts = { folded, attempts, code: [...code].sort() };
   return { parts, ms, options: options(), facts, hashes };
 }
 

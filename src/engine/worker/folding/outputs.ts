@@ -9,7 +9,6 @@ import {
   type WantedOutput,
 } from "../../model/output.ts";
 import { chunksOfPack, indexesOf, packsIn, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
-import { reusedShards } from "../../model/reuse.ts";
 import type { Plan } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import { coverOfNode, coverOfPack, decodeGens } from "../../model/tree.ts";
@@ -104,45 +103,17 @@ function allOf(found: Found, wanted: Iterable<number>, what: string): FoundOutpu
   });
 }
 
-/** The partials of a shard that are there, by pack in ascending order: its own, and for the others those that the plan reuses. */
-export async function findPacks(of: OutputsOf, shard: number): Promise<Found> {
-  const { ports, plan, wanted } = of;
-  const { run, uid, origin } = plan;
+/** The partials of a shard that are there and may be folded, by pack in ascending order. */
+export async function findPacks({ ports, plan, wanted }: OutputsOf, shard: number): Promise<Found> {
   const packs = packsOfShard(plan, shard);
   const found: Found = new Map();
-  for await (const [pack, blob, output] of listPacks(
-    ports,
-    runBlobs(run, uid, origin).partsOf(shard),
-    wanted,
-  ))
-    if (pack >= packs.from && pack < packs.to) found.set(pack, packOutput(plan, pack, blob, output));
-  for (const { of: earlier, shard: shardThere, digits, numbers } of reusedShards(plan.reused ?? [], packs)) {
-    const there = new Map<number, readonly [ListedBlob, OutputFacts]>();
-    const prefix = runBlobs(earlier.run, earlier.uid, earlier.origin).partsNear(shardThere, digits);
-    for await (const [number, ...listed] of listPacks(ports, prefix, { ...wanted, plan: earlier.plan }))
-      there.set(number, listed);
-    for (const [pack, number] of numbers) {
-      const listed = there.get(number);
-      if (listed === undefined || found.has(pack)) continue;
-      const own = packOutput(plan, pack, ...listed);
-      found.set(pack, { ...own, facts: { ...own.facts, attempts: 0, reused: 1 } });
-    }
-  }
-  return new Map([...found].sort(([a], [b]) => a - b));
-}
-
-type ListedPack = readonly [pack: number, blob: ListedBlob, facts: OutputFacts];
-
-/** The partials of a plan whose names begin so, and that may be folded. */
-async function* listPacks(
-  ports: WorkerPorts,
-  prefix: string,
-  wanted: WantedOutput,
-): AsyncGenerator<ListedPack> {
-  for await (const blob of listOutputs(ports, prefix)) {
+  for await (const blob of listOutputs(ports, runBlobs(plan.run, plan.uid).partsOf(shard))) {
+    const pack = lastNumberOf(blob.name);
     const output = parseOutputFacts(blob.contentType);
-    if (belongsTo(wanted, output)) yield [lastNumberOf(blob.name), blob, output];
+    if (pack >= packs.from && pack < packs.to && belongsTo(wanted, output))
+      found.set(pack, packOutput(plan, pack, blob, output));
   }
+  return found;
 }
 
 function packOutput(plan: Plan, pack: number, blob: ListedBlob, { attempt, code }: OutputFacts): FoundOutput {
@@ -157,7 +128,7 @@ export async function findNodes(
   level: number,
   generations: ReadonlyMap<number, number>,
 ): Promise<Found> {
-  const at = runBlobs(plan.run, plan.uid, plan.origin);
+  const at = runBlobs(plan.run, plan.uid);
   const found: Found = new Map();
   for (const generation of new Set(generations.values())) {
     const wanted = [...generations.keys()].filter((index) => generations.get(index) === generation);

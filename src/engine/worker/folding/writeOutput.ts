@@ -30,7 +30,7 @@ export async function writeOutput(
   { message, wanted }: Attempt<MessageOf<"compute" | "combine">>,
 ): Promise<"created" | "existed" | "replaced"> {
   const { foldBytesMax } = limits;
-  const { run, uid, origin } = message;
+  const { run, uid } = message;
   if (bytes.length > foldBytesMax) {
     const why = `its spans have ${bytes.length} bytes together; the limit is ${foldBytesMax} (foldBytesMax)`;
     const fix = "a pack size that is a power of two has one span";
@@ -58,8 +58,7 @@ export async function writeOutput(
     const { contentType, etag } = there.properties;
     if (belongsTo(wanted, parseOutputFacts(contentType))) return "existed";
     const isPlanOfRun = async (): Promise<boolean> =>
-      (await readDocument(blobs, [runs, runBlobs(run, uid, origin).plan], planSchema))?.sha256 ===
-      message.plan;
+      (await readDocument(blobs, [runs, runBlobs(run, uid).plan], planSchema))?.sha256 === message.plan;
     if (message.plan !== undefined && !(await isPlanOfRun()))
       throw new DroppedError("its plan is not the run's any more");
     const replaced = await blobs.replace(runs, name, bytes, { ...write, ifMatch: etag });

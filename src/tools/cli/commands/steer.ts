@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { awaitAnswer, awaitDeletion } from "../../../engine/client/commands/await.ts";
 import { command } from "../../../engine/client/commands/command.ts";
 import type { Change } from "../../../engine/client/commands/decideCommand.ts";
@@ -40,9 +40,6 @@ export function addCancel(program: Command, session: Session): void {
 }
 
 interface RetryOptions {
-  readonly recompute?: boolean;
-  readonly mix?: boolean;
-  readonly changedInputs?: boolean;
   readonly wait?: boolean;
   readonly output?: string;
 }
@@ -51,19 +48,11 @@ interface RetryOptions {
 export function addRetry(program: Command, session: Session): void {
   onRun(program, "retry")
     .description("compute what a failed, cancelled or incomplete run lacks, for a new result")
-    .addOption(new Option("--recompute", "compute every pack anew, with the current code").conflicts("mix"))
-    .option("--mix", "compute only what is missing, with other code than the rest; the result records both")
-    .addOption(
-      new Option(
-        "--changed-inputs",
-        "read the inputs anew, and compute the packs whose inputs have changed or that are missing",
-      ).conflicts(["recompute", "mix"]),
-    )
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file, or one of files to a folder/; implies --wait")
     .action(async (run: string, options: RetryOptions) => {
       await checkWritable(session.cli, options.output);
-      const change = await retryOf(session, run, options);
+      const change = await retryOf(session, run);
       if (options.wait !== true && options.output === undefined)
         return await giveCommand(session, run, change);
       const { generation } = await command(await session.client(), run, change);
@@ -73,16 +62,14 @@ export function addRetry(program: Command, session: Session): void {
 }
 
 /** With the code identity of the local instances, which may differ from that of this program. A file that is newer is refused. */
-async function retryOf(session: Session, run: string, options: RetryOptions): Promise<Change> {
-  const { recompute, mix, changedInputs } = options;
-  const redo = recompute ? "recompute" : mix ? "mix" : changedInputs ? "changed-inputs" : undefined;
+async function retryOf(session: Session, run: string): Promise<Change> {
   const instances = await session.instances();
   const there = await instances?.calculations().catch(() => undefined);
-  if (instances === undefined || there === undefined) return { kind: "retry", redo };
+  if (instances === undefined || there === undefined) return { kind: "retry" };
   const { calculation } = await status(await session.client(), run);
   const found = there.find(({ name }) => name === calculation);
   if (found !== undefined) refuseChanged(found, instances);
-  return { kind: "retry", redo, code: found?.code };
+  return { kind: "retry", code: found?.code };
 }
 
 /** `leasefold delete RUN`: deletes a run and its results, without asking for confirmation. */

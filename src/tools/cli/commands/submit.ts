@@ -32,7 +32,7 @@ export interface LimitOptions
   readonly keep?: boolean;
 }
 
-interface Options extends LimitOptions, Pick<RunRequest, "id" | "reuse"> {
+interface Options extends LimitOptions, Pick<RunRequest, "id" | "reuse" | "acceptCode" | "keepPartials"> {
   readonly param?: readonly string[];
   readonly upload?: string;
   readonly wait?: boolean;
@@ -100,15 +100,18 @@ export function addSubmit(program: Command, session: Session): void {
     .description("start a run; the calculation's own parameters are options, such as --to 1e9")
     .option("--id <id>", "id of the run; submitting the same request with it again starts no second run")
     .option(
-      "--reuse [run]",
-      "reuse what an ended run has of the same inputs, by default the newest of this request; keep partials for the next",
+      "--reuse <run>",
+      "copy what this ended run has of the same code and inputs; implies --keep-partials",
     )
+    .option("--accept-code", "with --reuse: also what other code computed; the manifest names both codes")
+    .option("--keep-partials", "keep the partials of the complete run, for runs that reuse it")
     .option("--tag <key=value>", "a word about the run, for lists and costs: team=risk; repeatable", repeated)
     .option("--upload <path>", "upload this file or folder first, and use it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file, or one of files to a folder/; implies --wait")
     .action(async (asked: string, options: Options, command: Command) => {
-      const { id, upload, reuse } = options;
+      const { id, upload, reuse, acceptCode, keepPartials } = options;
+      if (acceptCode && reuse === undefined) throw badOption("accept-code", "needs --reuse");
       const tags = tagsOf(options.tag);
       const limited = limitsOf(options);
       await checkWritable(session.cli, options.output);
@@ -120,7 +123,7 @@ export function addSubmit(program: Command, session: Session): void {
         optionNames(command),
       );
       const params = upload === undefined ? given : await uploadSource(session, calculation, given, upload);
-      const request = { id, ...limited, reuse, tags };
+      const request = { id, ...limited, reuse, acceptCode, keepPartials, tags };
       const { submitted } = await (await calculation.api()).submit(calculation.name, params, request);
       await noteWhatHolds(session, request, submitted);
       const { run, created } = submitted;
@@ -133,19 +136,13 @@ export function addSubmit(program: Command, session: Session): void {
 /** Says where an option does not take effect as it was given. */
 async function noteWhatHolds(
   session: Session,
-  { cap, packLimitMs, reuse, tags }: Pick<RunRequest, "cap" | "packLimitMs" | "reuse" | "tags">,
+  { cap, packLimitMs, tags }: Pick<RunRequest, "cap" | "packLimitMs" | "tags">,
   { run, created, ...held }: Submitted,
 ): Promise<void> {
   if (packLimitMs !== undefined && packLimitMs > (held.packLimitMs ?? limits.packLimitMs)) {
     const told = `the app ends an attempt after ${(held.packLimitMs ?? 0) / 1_000} s (LEASEFOLD_PACK_LIMIT_S)`;
     await session.note(`--pack-limit: ${held.packLimitMs === undefined ? cutByApp : told}`);
   }
-  if (created && reuse !== undefined)
-    await session.note(
-      held.reuses === undefined
-        ? "--reuse: no ended run of this request kept partials; this one does, for the next"
-        : `--reuse: takes what ${held.reuses} has of the same inputs`,
-    );
   if (!created && cap !== undefined && (held.cap ?? cap) !== cap)
     await session.note(
       `--cap: ${run} keeps its cap of ${held.cap}; change it with "leasefold cap ${run} ${cap}"`,

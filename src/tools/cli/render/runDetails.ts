@@ -23,7 +23,6 @@ import {
   percent,
   perSecond,
   progressToStop,
-  reusedText,
   type Screen,
   stateText,
   stopText,
@@ -122,7 +121,6 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   }
   if (chunks !== undefined) add("chunks", countsOf(view, chunks));
   if (view.stop !== undefined) add("stop", stopText(view.stop));
-  if (view.reused !== undefined) add("reused", reusedText(view.reused, view.run));
   if (rate !== undefined)
     add("rate", `${perSecond(rate.packsPerS)} packs, ${perSecond(rate.chunksPerS)} chunks`);
   if (computedBy !== undefined)

@@ -9,7 +9,7 @@ import { setUp } from "../../../engine/calculation/shared.ts";
 import type { Client } from "../../../engine/client/client.ts";
 import { failures } from "../../../engine/client/failures.ts";
 import { chunkInput } from "../../../engine/client/planInputs.ts";
-import { readPlan, readState, requireSpec } from "../../../engine/client/runDocuments.ts";
+import { readPlan, requireSpec } from "../../../engine/client/runDocuments.ts";
 import { CalculationError, InputError, messageOf } from "../../../engine/model/errors.ts";
 import { shownIdentity } from "../../../engine/model/identity.ts";
 import type { Clock } from "../../../engine/storage/ports.ts";
@@ -80,8 +80,7 @@ export async function recordedChunk(
   const { uid, calculation, params } = (await requireSpec(client, run)).value;
   if (calculation !== name)
     throw new InputError("invalid", "other-calculation", `${run} is a run of ${calculation}, not of ${name}`);
-  const origin = (await readState(client, run, uid))?.value.origin;
-  const plan = (await readPlan(client, { run, uid, origin })).value;
+  const plan = (await readPlan(client, { run, uid })).value;
   const chunk = index ?? (await firstFailed(client, run)) ?? 0;
   checkChunk(chunk, plan.chunks);
   const input = await chunkInput(client, plan, chunk);

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../../engine/client/runView.ts";
-import { percent, progressToStop, reusedText, sentence, stopText } from "../../../engine/model/figures.ts";
+import { percent, progressToStop, sentence, stopText } from "../../../engine/model/figures.ts";
 import { waitsText } from "../../../engine/model/waitsText.ts";
 import { Bar, Notice } from "../parts/parts.tsx";
 import { tryingText } from "./failures/failureGroups.ts";
@@ -42,7 +42,7 @@ export const Figures = (of: { readonly figures: readonly Figure[]; readonly larg
 
 /** What keeps the run from going on, or what ended it, and the cure. */
 export function Words({ view }: { readonly view: RunView }): JSX.Element {
-  const { error, otherCode, reused, stop, trying, waits } = view;
+  const { error, otherCode, stop, trying, waits } = view;
   return (
     <>
       {error === undefined ? null : (
@@ -60,7 +60,6 @@ export function Words({ view }: { readonly view: RunView }): JSX.Element {
           Its submit broke off. The same request with the same id completes it.
         </Notice>
       ) : null}
-      {reused === undefined ? null : <p class="dim">{sentence(reusedText(reused, view.run))}</p>}
       {stop === undefined ? null : <p class="dim">{sentence(stopText(stop))}</p>}
       {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
       {waits === undefined ? null : (

@@ -1,5 +1,5 @@
 import type { Check, Scene } from "./judge.ts";
-import { numberAtEnd, placeOf, underPlan } from "./ledger.ts";
+import { numberAtEnd, placeOf } from "./ledger.ts";
 
 /** A cap that was lowered binds a leader from its next look on; one that was stopped may send once more by the old one. */
 const oldCapMs = 300_000;
@@ -54,7 +54,7 @@ export function capIsKept({ ledger, nowMs, report }: Scene): Check {
     } else if (effect.kind !== "removed") {
       const place = placeOf(effect.container, effect.name);
       if (place.kind === "marker") onMarker(effect.metadata["uid"] ?? "", Number(effect.metadata["cap"]));
-      else if (place.kind === "run" && /^(parts|failed\/\d+)\//.test(underPlan(place.rest).rest))
+      else if (place.kind === "run" && /^(parts|failed\/\d+)\//.test(place.rest))
         onOutcome(place.uid, numberAtEnd(place.rest.replace(/(\.\d+){2}$/, "")));
     }
   };

@@ -1,13 +1,12 @@
 import { countBits, decodeBitmap, hasBit } from "../../../../src/engine/model/bitmap.ts";
-import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../../../../src/engine/model/packs.ts";
-import { reusedBits } from "../../../../src/engine/model/reuse.ts";
+import { chunksOfPack, packsOfShard, sizeOf } from "../../../../src/engine/model/packs.ts";
 import type { State } from "../../../../src/engine/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf, type RunRecord } from "./ledger.ts";
 
 const checker = "every chunk is counted once";
 
-/** The counts of each state that is written are those of its bitmaps, and a pack counted as done has its partial, or the plan reuses one. */
+/** The counts of each state that is written are those of its bitmaps, and a pack counted as done has its partial. */
 export const chunksAreCountedOnce =
   ({ ledger, report }: Scene): Check =>
   (effect) => {
@@ -42,8 +41,7 @@ function* wrongWith(state: State, run: RunRecord): Generator<string> {
     if (is === "done") {
       counted.packsDone += 1;
       counted.chunksDone += chunks;
-      const isThere = run.parts.has(pack) || isReused(state, run, pack);
-      if (state.phase !== "complete" && !isThere && run.lostByHand !== true)
+      if (state.phase !== "complete" && !run.parts.has(pack) && run.lostByHand !== true)
         yield `pack ${pack} is done without a partial`;
     } else if (is === "failed") {
       counted.packsFailed += 1;
@@ -54,14 +52,6 @@ function* wrongWith(state: State, run: RunRecord): Generator<string> {
     const said = state[name as keyof typeof counted];
     if (said !== count) yield `${name} is ${said}, its bitmaps say ${count}`;
   }
-}
-
-/** A state that knows of a loss does not repeat what the plan reuses, and counts its shards again. */
-function isReused({ layout, reused, open }: State, { plan }: RunRecord, pack: number): boolean {
-  if (layout === undefined) return false;
-  const shard = shardOf(layout, pack);
-  if (reused === undefined && open[shard]?.recount !== true) return false;
-  return hasBit(reusedBits(plan?.reused, layout, shard), pack - packsOfShard(layout, shard).from);
 }
 
 /** What a state says of each pack that it has a word on. */

@@ -1,11 +1,11 @@
 import { isFinal } from "../../../../src/engine/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
-import { type Place, placeOf, type RunRecord, underPlan } from "./ledger.ts";
+import { type Place, placeOf, type RunRecord } from "./ledger.ts";
 
 const checker = "deleted only what is worthless";
 
 /**
- * Partials and nodes are deleted after a complete manifest, where no run reuses them or may, or when a marker has said `want: delete`; anything else of
+ * Partials and nodes are deleted after a complete manifest, where no run may reuse them, or when a marker has said `want: delete`; anything else of
  * a run only by the latter, first its blobs, then its spec, the marker last. That holds for a run without a spec too.
  * Otherwise a marker goes when its run has ended in the generation that was asked for last, or has nothing but it.
  */
@@ -22,17 +22,11 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     const run = ledger.record(place.id, place.uid);
     if (run.deleteAskedMs !== undefined) return undefined;
     if (isUnnamedResult(place, run)) return undefined;
-    if (!/^(parts|nodes)\//.test(underPlan(place.rest).rest)) return "nobody asked for its deletion";
-    if (run.spec?.reuse !== undefined) return "a later run may reuse it";
-    if (isReused(run)) return "an active run reuses it";
+    if (!/^(parts|nodes)\//.test(place.rest)) return "nobody asked for its deletion";
+    if (run.spec?.keepPartials === true) return "a later run may reuse it";
     const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
     return complete ? undefined : "its run has no complete result";
   }
-
-  const isReused = ({ id }: RunRecord): boolean =>
-    [...ledger.runs.values()].some(
-      ({ marker, spec }) => marker !== undefined && spec?.reuse?.keeps.includes(id),
-    );
 
   /** An attempt takes back its own result that no manifest names, and a client its answers; a manifest that names it later is another checker's. */
   function isUnnamedResult({ kind, rest }: Place & { readonly rest: string }, run: RunRecord): boolean {

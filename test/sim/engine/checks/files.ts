@@ -1,7 +1,7 @@
 import { resultBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { filesIn } from "../../../support/rangesCode.ts";
 import type { Check, Scene } from "./judge.ts";
-import { placeOf, underPlan } from "./ledger.ts";
+import { placeOf } from "./ledger.ts";
 
 /** A partial, node or result names only files of its own run that are there: whoever reads it may fetch them. */
 export function filesComeFirst({ ledger, report }: Scene): Check {
@@ -9,7 +9,7 @@ export function filesComeFirst({ ledger, report }: Scene): Check {
     if (effect.kind !== "created" && effect.kind !== "replaced") return;
     const place = placeOf(effect.container, effect.name);
     if (place.kind !== "run" && place.kind !== "result") return;
-    if (!/^(parts|nodes)\/|\/result\./.test(underPlan(place.rest).rest)) return;
+    if (!/^(parts|nodes)\/|\/result\./.test(place.rest)) return;
     const run = ledger.record(place.id, place.uid);
     // What arrives after a deletion is read by nobody, and swept.
     if (run.deleteAskedMs !== undefined) return;

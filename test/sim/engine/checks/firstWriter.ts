@@ -2,7 +2,7 @@ import { parseOutputFacts, planTag } from "../../../../src/engine/model/output.t
 import { documentHash } from "../../../../src/engine/model/storedSpec.ts";
 import { asRead } from "../builds.ts";
 import type { Check, Scene } from "./judge.ts";
-import { codeOf, numberAtEnd, parsed, placeOf, type RunRecord, underPlan } from "./ledger.ts";
+import { codeOf, numberAtEnd, parsed, placeOf, type RunRecord } from "./ledger.ts";
 
 /**
  * Whatever is written create-only keeps its first bytes; of a run's blobs only the state is ever replaced, and an output
@@ -15,7 +15,7 @@ export function firstWriterWins({ ledger, report }: Scene): Check {
   return (effect) => {
     if (effect.kind === "sent" || effect.kind === "removed") return;
     const place = placeOf(effect.container, effect.name);
-    if (place.kind === "run" && underPlan(place.rest).rest === "plan.json")
+    if (place.kind === "run" && place.rest === "plan.json")
       plans.set(place.uid, planTag(documentHash(asRead(effect.body))));
     const before = planOf.get(effect.name);
     const after = effect.metadata["plan"] ?? parseOutputFacts(effect.contentType).plan;
@@ -36,9 +36,8 @@ export function firstWriterWins({ ledger, report }: Scene): Check {
 }
 
 /** A partial that no fold takes gives way to one of the plan's code. */
-function isCured(run: RunRecord, at: string, contentType: string): boolean {
-  const { origin, rest } = underPlan(at);
-  if (!rest.startsWith("parts/") || origin !== run.origin) return false;
+function isCured(run: RunRecord, rest: string, contentType: string): boolean {
+  if (!rest.startsWith("parts/")) return false;
   const wanted = run.state?.code;
   return codeOf(contentType) === wanted && run.codes.get(numberAtEnd(rest)) !== wanted;
 }

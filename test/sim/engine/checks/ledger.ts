@@ -30,16 +30,14 @@ export interface RunRecord {
   readonly kept: Map<number, ReadonlyMap<number, string>>;
   /** Everything of this uid that is there, spec and marker left out: name by when it was written. */
   readonly blobs: Map<string, number>;
-  /** ETags of the partials that are there, by pack; of the newest plan. */
+  /** ETags of the partials that are there, by pack. */
   readonly parts: Map<number, string>;
-  /** Partials with gaps of the newest plan, by `{generation} {pack}`: the bitmap of the chunks that they have. */
+  /** Partials with gaps, by `{generation} {pack}`: the bitmap of the chunks that they have. */
   readonly gapped: Map<string, string>;
   /** The identities that made them. */
   readonly codes: Map<number, string>;
-  /** The generation of the newest plan. */
-  origin: number;
-  /** Generations that were asked for with a choice about other code. */
-  readonly redone: Map<number, { readonly redo: string; readonly code: string }>;
+  /** Packs whose partials were copied from another run. */
+  readonly copied: Set<number>;
   readonly failures: Map<string, SeenRecord>;
   readonly manifests: Map<number, Manifest>;
   /** An operator deleted something of it. */
@@ -109,7 +107,7 @@ export class Ledger {
     const fresh: RunRecord = {
       ...{ id, uid, specThere: false, blobs: new Map(), parts: new Map(), failures: new Map() },
       gapped: new Map(),
-      ...{ codes: new Map(), origin: 1, inputs: new Map(), redone: new Map(), kept: new Map() },
+      ...{ codes: new Map(), copied: new Set(), inputs: new Map(), kept: new Map() },
       ...{ manifests: new Map(), sent: [], highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
     };
     this.runs.set(uid, fresh);
@@ -147,8 +145,7 @@ export class Ledger {
       const marker = markerIn(effect.metadata);
       const run = this.record(place.id, marker.uid);
       run.marker = marker;
-      const { redo, code = "", keep } = effect.metadata;
-      if (redo !== undefined) run.redone.set(marker.generation, { redo, code });
+      const { keep } = effect.metadata;
       if (keep !== undefined && !run.kept.has(marker.generation))
         run.kept.set(marker.generation, new Map(run.parts));
       // An expiry deletes only the state whose age it judged, or what has none.
@@ -168,11 +165,14 @@ export class Ledger {
     }
   }
 
-  #document(run: RunRecord, name: string, at: string, { body, etag, contentType, metadata }: Written): void {
-    const { origin, rest } = underPlan(at);
+  #document(
+    run: RunRecord,
+    name: string,
+    rest: string,
+    { body, etag, contentType, metadata }: Written,
+  ): void {
     if (rest === "plan.json") {
       run.plan = parsed<Plan>(body);
-      run.origin = origin;
       run.parts.clear();
       run.gapped.clear();
     } else if (rest.startsWith("plan/")) {
@@ -182,12 +182,11 @@ export class Ledger {
       run.stateEtag = etag;
       this.#state(run, parsed<State>(body));
     } else if (rest.startsWith("parts/")) {
-      // What a late writer adds to an older plan is read by nobody.
-      if (origin !== run.origin) return;
       run.parts.set(numberAtEnd(rest), etag);
       run.codes.set(numberAtEnd(rest), codeOf(contentType));
+      if (contentType.includes("; attempt=0;")) run.copied.add(numberAtEnd(rest));
     } else if (/^nodes\/\d+\/0\//.test(rest)) {
-      if (origin === run.origin) run.gapped.set(gappedKey(rest), metadata["members"] ?? "");
+      run.gapped.set(gappedKey(rest), metadata["members"] ?? "");
     } else if (rest.startsWith("failed/")) {
       const at = parseFailure(name);
       if (at !== undefined) run.failures.set(name, { ...at, failure: parsed<Failure>(body) });
@@ -226,9 +225,9 @@ export class Ledger {
       const run = this.record(place.id, place.uid);
       run.blobs.delete(key(container, name));
       if (place.rest === "state.json") delete run.state;
-      const { origin, rest } = underPlan(place.rest);
-      if (rest.startsWith("parts/") && origin === run.origin) run.parts.delete(numberAtEnd(rest));
-      if (/^nodes\/\d+\/0\//.test(rest) && origin === run.origin) run.gapped.delete(gappedKey(rest));
+      const { rest } = place;
+      if (rest.startsWith("parts/")) run.parts.delete(numberAtEnd(rest));
+      if (/^nodes\/\d+\/0\//.test(rest)) run.gapped.delete(gappedKey(rest));
       if (place.rest.startsWith("failed/")) run.failures.delete(name);
       if (place.rest.endsWith("/manifest.json")) run.manifests.delete(Number(place.rest.split("/")[0]));
       this.results.delete(name);
@@ -239,12 +238,6 @@ export class Ledger {
 /** The inputs of a run's chunks by its plan; none where that is only a count. */
 export const inputsOf = ({ plan, inputs }: RunRecord): readonly RangesInput[] =>
   plan?.segments?.starts.flatMap((from) => inputs.get(`${plan.segments?.attempt} ${from}`) ?? []) ?? [];
-
-/** A name below its plan's own place, see `runBlobs`. */
-export function underPlan(rest: string): { readonly origin: number; readonly rest: string } {
-  const match = /^anew\/(\d+)\/(.*)$/.exec(rest);
-  return match === null ? { origin: 1, rest } : { origin: Number(match[1]), rest: match[2] ?? "" };
-}
 
 export const codeOf = (contentType: string): string =>
   decodeURIComponent(/; code=([^;\s]+)/.exec(contentType)?.[1] ?? "");

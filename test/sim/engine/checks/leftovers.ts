@@ -1,6 +1,6 @@
 import { isFinal } from "../../../../src/engine/model/state.ts";
 import type { Scene } from "./judge.ts";
-import { type Ledger, type RunRecord, underPlan } from "./ledger.ts";
+import type { RunRecord } from "./ledger.ts";
 
 /** At the end of a world, after clean-up. */
 export function checkEnds({ ledger, report }: Scene): void {
@@ -14,7 +14,7 @@ export function checkEnds({ ledger, report }: Scene): void {
     }
     if (!run.specThere && deleteAskedMs === undefined) continue;
     const kept = [...blobs].flatMap(([name, atMs]) =>
-      isDocumented(run, ledger, name) || isLate(run, atMs) ? [] : name,
+      isDocumented(run, name) || isLate(run, atMs) ? [] : name,
     );
     if (kept.length > 0)
       report("what is left is documented", `${kept.length} blobs of ${id}: ${kept.join(", ")}`);
@@ -57,18 +57,14 @@ function isLate({ deleteAskedMs, closedMs, manifests, blobs }: RunRecord, atMs: 
 }
 
 /** What a run leaves: nothing where it was deleted; its partials and nodes where a retry may need them. */
-function isDocumented(run: RunRecord, { runs }: Ledger, name: string): boolean {
+function isDocumented(run: RunRecord, name: string): boolean {
   if (run.deleteAskedMs !== undefined) return false;
-  const { rest, origin } = underPlan(name.split("/").slice(3).join("/"));
+  const rest = name.split("/").slice(3).join("/");
   if (leftByEveryRun.some((pattern) => pattern.test(rest))) return true;
   // What its calculation was asked about, for whoever verifies the result.
   if (run.plan?.stops === true && /^nodes\/\d+\/2\//.test(rest)) return true;
   // Of a plan that was lost, the account's lifecycle rule takes what the new one does not know.
   if (run.lostByHand === true && /^(parts|nodes)\//.test(rest)) return true;
-  // A recompute that failed keeps what it computed, whatever was complete before.
-  const complete = [...run.manifests].some(
-    ([generation, manifest]) => generation >= origin && manifest.complete,
-  );
-  const reused = [...runs.values()].some(({ spec }) => spec?.reuse?.keeps.includes(run.id));
-  return (!complete || reused || run.spec?.reuse !== undefined) && /^(parts|nodes)\//.test(rest);
+  const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
+  return (!complete || run.spec?.keepPartials === true) && /^(parts|nodes)\//.test(rest);
 }

@@ -32,9 +32,8 @@ export const failsForAReason =
       const run = ledger.record(place.id, place.uid);
       // A worker that cannot read the marker does not learn of a deletion: a needless record does no harm.
       const isLost = ({ lostByHand, deleteAskedMs }: RunRecord) => lostByHand || deleteAskedMs !== undefined;
-      const all = [run, ...(run.plan?.reused ?? []).map((of) => ledger.record(of.run, of.uid))];
       // A file that somebody replaced is not joined.
-      const lost = (cause === "storage-lost" || code === "result-hash") && all.some(isLost);
+      const lost = (cause === "storage-lost" || code === "result-hash") && isLost(run);
       if (cause !== "poison" && !userCodes.has(code) && !lost)
         report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {
@@ -92,7 +91,7 @@ function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): b
 const waitedInWords = ({ error, otherCode: refused, updatedMs }: State): boolean =>
   refused !== undefined &&
   updatedMs - refused.sinceMs >= limits.identityWaitMs &&
-  /^no instance has .*; they have .* or --mix/.test(error?.message ?? "");
+  /^no instance has .*; they have .* as another run/.test(error?.message ?? "");
 
 const silentAttempts = (uid: string, name: string, begun: Scene["begun"]): number =>
   begun.filter(({ handling: { message }, returned }) => {

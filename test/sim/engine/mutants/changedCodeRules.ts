@@ -3,10 +3,8 @@ import { edit, type Mutant } from "./mutant.ts";
 const undone =
   "code that is changed in mid-run computes nothing, the run says so, and goes on when the change is undone";
 const nobody = "a run whose code nobody has fails with what to do, and a retry by other code is refused";
-const recomputed = "a retry that recomputes plans anew and folds nothing of the code before";
-const complete = "a complete run can be recomputed, and a third generation builds on that";
-const mixed = "a retry that mixes computes only what is missing, and its manifest says so";
-const foreign = "a partial of other code counts as missing, and one of the right code takes its place";
+const foreign =
+  "a partial of other code, or of none that it names, counts as missing, and one of the right code takes its place";
 
 const leaderTakesAny = edit(
   "leader/decide/track.ts",
@@ -15,8 +13,8 @@ const leaderTakesAny = edit(
 );
 const foldTakesAny = edit(
   "worker/folding/outputs.ts",
-  "if (belongsTo(wanted, output)) yield",
-  "if (wanted !== undefined) yield",
+  "pack < packs.to && belongsTo(wanted, output))",
+  "pack < packs.to)",
 );
 
 /** Which code computes, what is folded together, and what a run says that waits for its code. */
@@ -28,18 +26,14 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [
       "plan, state and queues are lost and partials remain, and the new plan of other packs folds none of them",
     ],
-    edits: edit("model/output.ts", "(wanted.plan === undefined ||", "(wanted.plan !== null ||"),
+    edits: edit("model/output.ts", "&& isOfPlan(wanted, plan)", ""),
   },
   {
     without: "the worker's own identity against that of its work",
     rule: 11,
     killedBy: "other code computes nothing",
     cases: [undone],
-    edits: edit(
-      "worker/attempt/rightCode.ts",
-      "if (!fits && !mixed)",
-      'if (!fits && !mixed && kind === "sofar")',
-    ),
+    edits: edit("worker/attempt/rightCode.ts", "if (!fits) throw", 'if (!fits && kind === "sofar") throw'),
   },
   {
     without: "the identity of a partial, for the leader and for the fold",
@@ -47,6 +41,23 @@ export const changedCodeRules: readonly Mutant[] = [
     killedBy: "no result folds two identities unless it was asked to",
     cases: [foreign],
     edits: leaderTakesAny.concat(foldTakesAny),
+  },
+  {
+    without: "a code and a plan that an output has to name",
+    rule: 5,
+    killedBy: "no result folds two identities unless it was asked to",
+    cases: [foreign],
+    edits: edit(
+      "model/identity.ts",
+      "of !== undefined && (of === code",
+      "of === undefined || (of === code",
+    ).concat(
+      edit(
+        "model/output.ts",
+        "plan !== undefined && tag === planTag(plan)",
+        "tag === undefined || tag === planTag(plan ?? '')",
+      ),
+    ),
   },
   {
     without: "the identity of a partial in the leader's list",
@@ -123,35 +134,10 @@ export const changedCodeRules: readonly Mutant[] = [
     ),
   },
   {
-    without: "a choice for a retry by other code",
+    without: "a look at the code of a retry",
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [nobody],
-    edits: edit(
-      "client/commands/decideCommand.ts",
-      '(redo === undefined || redo === "changed-inputs") && !same',
-      'redo === "mix" && !same',
-    ),
-  },
-  {
-    without: "names of its own for what is computed anew",
-    rule: 6,
-    killedBy: "the scenario's own end",
-    cases: [recomputed],
-    edits: edit("model/runBlobs.ts", "origin === 1 ? root :", "origin > 0 ? root :"),
-  },
-  {
-    without: "the plan that a later generation builds on",
-    rule: 6,
-    killedBy: "the scenario's own end",
-    cases: [complete],
-    edits: edit("leader/decide/messages.ts", "  origin,\n  spec,\n  plan,\n});", "  spec,\n  plan,\n});"),
-  },
-  {
-    without: "the word of a manifest that it is mixed",
-    rule: 6,
-    killedBy: "no result folds two identities unless it was asked to",
-    cases: [mixed],
-    edits: edit("worker/finish.ts", "isMixed(code) ? { mixed: true } : {}", "{}"),
+    edits: edit("client/commands/decideCommand.ts", "here !== undefined && here !== code", "here === ''"),
   },
 ];

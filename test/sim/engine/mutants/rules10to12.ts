@@ -1,7 +1,7 @@
 import { edit, type Mutant } from "./mutant.ts";
 
 const specLost =
-  "a spec that was deleted by hand in a recompute ends it in words, and a retry goes on once the spec is back";
+  "a spec that was deleted by hand in a retry ends it in words, and a retry goes on once the spec is back";
 const life = { who: "worker", call: 0, fate: "arrives" } as const;
 
 /** Going: what may be deleted, which messages still count, and what another version wrote. */
@@ -106,8 +106,8 @@ export const rules10to12: readonly Mutant[] = [
     cases: ["delete and resubmit under the same id"],
     edits: edit(
       "model/runBlobs.ts",
-      "export function runBlobs(id: string, uid: string, origin = 1) {\n  const root = `${id}/${uid}/`;",
-      "export function runBlobs(id: string, uid: string, origin = 1) {\n  const root = `${id}/${uid.length}/`;",
+      "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid}/`;",
+      "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid.length}/`;",
     ),
   },
   {

@@ -1,3 +1,7 @@
+import { submit } from "../../../../src/engine/client/submit.ts";
+import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
+import { requestOf, type SubmitRequest, simNames } from "../../../support/engineWorld.ts";
+import { rangesCalculations } from "../../../support/rangesCode.ts";
 import { play, type Script, workerOnly } from "../script.ts";
 import { deepTree, type StageOptions } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -10,14 +14,11 @@ const files =
   (chunk: number): string =>
     changed[chunk] ?? "same";
 
-/** The packs that were sent for a run in its first generation, ascending. */
-const sentOf = (script: Script, id: string): string => sentIn(script, id, 1);
-
-/** Those of one generation. */
-function sentIn({ run }: Script, id: string, generation: number): string {
-  const sent = run(id)?.sent.filter(({ message }) => message.gen === generation) ?? [];
-  const packs = sent.flatMap(({ message }) => (message.kind === "compute" ? [message.pack] : []));
-  return [...new Set(packs)].sort((a, b) => a - b).join();
+/** The packs of a run that were computed and not copied, ascending. */
+function computedOf({ run }: Script, id: string): string {
+  const { parts, copied } = run(id) ?? { parts: new Map<number, string>(), copied: new Set<number>() };
+  const packs = [...parts.keys()].filter((pack) => !copied.has(pack));
+  return packs.sort((a, b) => a - b).join();
 }
 
 /** A complete run `a` that has kept its partials; then chunk 5 changes, which is in pack 2. */
@@ -25,21 +26,54 @@ async function afterOne(script: Script): Promise<void> {
   script.start({ breakAfterMs: 4_000 });
   script.start();
   script.broken.fileOf = files();
-  await script.submit({ ...request, id: "a", reuse: true });
+  await script.submit({ ...request, id: "a", keepPartials: true });
   await script.untilEnded(1, "a");
   script.mustBe("complete", 1, "a");
   script.broken.fileOf = files({ 5: "new" });
 }
 
-/** A complete run `a` with a gap, pack 3, which keeps its partials only with `reuse`. */
-async function withGap(script: Script, more: { readonly reuse?: true } = {}): Promise<void> {
+/** A complete run `a` with a gap, pack 3. */
+async function withGap(script: Script): Promise<void> {
   script.start({ breakAfterMs: 4_000 });
   script.start();
   script.broken.fileOf = files();
   script.broken.chunks.add(7);
-  await script.submit({ ...request, ...more, id: "a", tolerate: { chunks: 2 } });
+  await script.submit({ ...request, id: "a", tolerate: { chunks: 2 } });
   await script.untilEnded(1, "a");
   script.broken.chunks.clear();
+}
+
+/** As a person whose process has this code. */
+async function submitBy({ engine, world }: Script, code: string, asked: SubmitRequest): Promise<void> {
+  const calculations = { ...rangesCalculations, versionOf: () => code };
+  await world.finish(submit({ ...engine.client, calculations }, requestOf(asked)));
+}
+
+const before = { code: "ranges@1", breakAfterMs: 4_000 } as const;
+const after = { code: "ranges@2", breakAfterMs: 4_000 } as const;
+
+/** Run `a` of the first code is cancelled when some packs are done; then every instance has the second. */
+async function changeCode(script: Script): Promise<void> {
+  const old = script.start(before);
+  await script.submit({ id: "a", chunks: 40, packSize: 1, cap: 4 });
+  await script.until("some packs are done", () => (script.run("a")?.parts.size ?? 0) >= 6);
+  await script.tell("cancel", "a");
+  await script.untilEnded(1, "a");
+  old.terminate();
+  script.start(after);
+}
+
+/** Somebody with a storage browser changes what a partial says, and nothing else of it. */
+async function spoil({ engine, run }: Script, id: string, pack: number): Promise<void> {
+  const { blobs } = engine.storage;
+  const { plan, uid = "" } = run(id) ?? {};
+  const name = runBlobs(id, uid).part(Math.floor(pack / (plan?.shardSize ?? 1)), pack);
+  const found = await blobs.read(simNames.runs, name);
+  if (found.kind !== "found") throw new Error(`${name} is not there`);
+  const { contentType, metadata, etag } = found.properties;
+  // The shape of the merges, in the second line.
+  const body = Buffer.from(found.body).toString().replace(/\n./, "\nx");
+  await blobs.replace(simNames.runs, name, body, { contentType, metadata, ifMatch: etag });
 }
 
 const played = (
@@ -49,51 +83,34 @@ const played = (
 ) => play({ seed, tree: deepTree, ...more }, scenario);
 
 export const reuse: Readonly<Record<string, Scenario>> = {
-  "a run reuses what has the same inputs, and computes the one pack that changed": () =>
+  "a run copies what has the same inputs, and computes the one pack that changed": () =>
     played(31, async (script) => {
       await afterOne(script);
-      await script.submit({ ...request, id: "b", reuse: true });
+      await script.submit({ ...request, id: "b", reuse: "a" });
       await script.untilEnded(1, "b");
       script.mustBe("complete", 1, "b");
-      const { reused } = script.run("b")?.manifests.get(1) ?? {};
-      script.must(sentOf(script, "b") === "2", `only pack 2 is sent, not ${sentOf(script, "b")}`);
-      script.must(
-        reused?.packs === 11 && reused.runs.join() === "a",
-        "the manifest says how many, and whence",
-      );
+      script.must(computedOf(script, "b") === "2", `only pack 2 is computed, not ${computedOf(script, "b")}`);
+      script.must(script.run("b")?.manifests.get(1)?.attempts === 1, "the manifest counts one attempt");
     }),
 
-  "a third run reuses partials of the first two, each where it stands": () =>
+  "a third run copies what the second has copied, after the first was deleted": () =>
     played(
       32,
       async (script) => {
         await afterOne(script);
         await script.submit({ ...request, id: "b", reuse: "a" });
         await script.untilEnded(1, "b");
+        await script.tell("delete", "a");
         script.broken.fileOf = files({ 5: "new", 23: "newer" });
         await script.submit({ ...request, id: "c", reuse: "b" });
         await script.untilEnded(1, "c");
         script.mustBe("complete", 1, "c");
-        const { reused } = script.run("c")?.manifests.get(1) ?? {};
-        script.must(sentOf(script, "c") === "11", "only the last pack is sent");
-        script.must(reused?.packs === 11 && reused.runs.join() === "a,b", "both runs are named");
+        script.must(computedOf(script, "c") === "11", "only the last pack is computed");
       },
       { large: true },
     ),
 
-  "a file that changes back has its partial in the first run, which the second does not reuse": () =>
-    played(33, async (script) => {
-      await afterOne(script);
-      await script.submit({ ...request, id: "b", reuse: "a" });
-      await script.untilEnded(1, "b");
-      script.broken.fileOf = files();
-      await script.submit({ ...request, id: "c", reuse: "a" });
-      await script.untilEnded(1, "c");
-      script.mustBe("complete", 1, "c");
-      script.must(sentOf(script, "c") === "", "nothing is computed");
-    }),
-
-  "a run that reuses everything sends no pack, through a pause and a new leader": () =>
+  "a run copies through a pause and a new leader, and computes nothing": () =>
     played(34, async (script) => {
       await afterOne(script);
       script.broken.fileOf = files();
@@ -106,66 +123,25 @@ export const reuse: Readonly<Record<string, Scenario>> = {
       await script.tell("resume", "b");
       await script.untilEnded(1, "b");
       script.mustBe("complete", 1, "b");
-      script.must(sentOf(script, "b") === "", "nothing is computed");
+      script.must(computedOf(script, "b") === "", "nothing is computed");
     }),
 
-  "the earlier run is deleted while a later one stands on it, which fails and computes what is lost in a retry":
-    () =>
-      played(
-        35,
-        async (script) => {
-          await afterOne(script);
-          await script.submit({ ...request, id: "b", reuse: "a" });
-          await script.until("it is planned", () => script.run("b")?.plan !== undefined);
-          await script.tell("pause", "b");
-          await script.tell("delete", "a");
-          await script.until("the earlier run is gone", () => script.run("a") === undefined);
-          await script.tell("resume", "b");
-          await script.untilEnded(1, "b");
-          script.mustBe("failed", 1, "b");
-          script.must(script.run("b")?.state?.error?.code === "storage-lost", "it says what is lost");
-          await script.tell("retry", "b");
-          await script.untilEnded(2, "b");
-          script.mustBe("complete", 2, "b");
-          script.must(script.run("b")?.manifests.get(2)?.reused === undefined, "nothing was reused");
-        },
-        { chunkMs: () => 5_000 },
-      ),
-
-  "a gapped run that a later one stands on is retried and complete, and keeps its partials": () =>
+  "the reused run is deleted while a run copies, which computes what is gone": () =>
     played(
-      40,
+      35,
       async (script) => {
-        await withGap(script);
-        script.broken.fileOf = files({ 20: "new" });
-        await script.submit({ ...request, id: "b", reuse: "a" });
-        await script.until("it is planned", () => script.run("b")?.plan !== undefined);
-        await script.tell("pause", "b");
-        await script.tell("retry", "a");
-        await script.untilEnded(2, "a");
-        script.mustBe("complete", 2, "a");
-        await script.tell("resume", "b");
+        await afterOne(script);
+        await script.submit({ ...request, id: "b", reuse: "a", cap: 2 });
+        await script.until("one is copied", () => (script.run("b")?.copied.size ?? 0) > 0);
+        await script.tell("delete", "a");
+        await script.until("the earlier run is gone", () => script.run("a") === undefined);
         await script.untilEnded(1, "b");
         script.mustBe("complete", 1, "b");
-        script.must(sentOf(script, "b") === "3,10", "the gap and the change are computed");
       },
-      { chunkMs: () => 3_000 },
+      { chunkMs: () => 5_000 },
     ),
 
-  "a run reuses a gapped one that was retried, and no node from before the retry": () =>
-    played(43, async (script) => {
-      await withGap(script, { reuse: true });
-      await script.tell("retry", "a");
-      await script.untilEnded(2, "a");
-      script.mustBe("complete", 2, "a");
-      script.broken.fileOf = files({ 20: "new" });
-      await script.submit({ ...request, id: "b", reuse: "a" });
-      await script.untilEnded(1, "b");
-      script.mustBe("complete", 1, "b");
-      script.must(sentOf(script, "b") === "10", "only the change is computed");
-    }),
-
-  "the earlier run is deleted before the plan of the later one, which computes everything": () =>
+  "the reused run is deleted before the plan of the later one, which computes everything": () =>
     played(36, async (script) => {
       await afterOne(script);
       for (const instance of script.engine.instances) instance.kill();
@@ -175,96 +151,68 @@ export const reuse: Readonly<Record<string, Scenario>> = {
       await script.until("the earlier run is gone", () => script.run("a") === undefined);
       script.start(workerOnly);
       await script.untilEnded(1, "b");
-      script.mustBe("complete", 1, "b");
-      script.must(script.run("b")?.plan?.reused === undefined, "nothing is reused");
+      script.must(script.run("b")?.copied.size === 0, "nothing is copied");
     }),
 
-  "a retry of changed inputs computes what is missing and what has changed, and names what it kept": () =>
-    played(38, async (script) => {
-      await withGap(script);
-      script.broken.fileOf = files({ 7: "mended", 20: "new" });
-      await script.tell({ kind: "retry", redo: "changed-inputs" }, "a");
-      await script.untilEnded(2, "a");
-      script.mustBe("complete", 2, "a");
-      script.must(sentIn(script, "a", 2) === "3,10", "two packs are computed");
-      const { reused } = script.run("a")?.manifests.get(2) ?? {};
-      script.must(reused?.packs === 10 && reused.runs.join() === "a", "the manifest says how many were kept");
-    }),
-
-  "a retry of changed inputs that is cancelled is tried again twice, and each plan stands on those before":
-    () =>
-      played(
-        39,
-        async (script) => {
-          await afterOne(script);
-          for (const [generation, chunk] of [
-            [2, 9],
-            [3, 15],
-          ] as const) {
-            script.broken.fileOf = files({ 5: "new", [chunk]: "newer" });
-            await script.tell({ kind: "retry", redo: "changed-inputs" }, "a");
-            await script.until("a pack is sent", () => sentIn(script, "a", generation) !== "");
-            await script.tell("cancel", "a");
-            await script.untilEnded(generation, "a");
-          }
-          await script.tell("retry", "a");
-          await script.untilEnded(4, "a");
-          script.mustBe("complete", 4, "a");
-          script.must(sentIn(script, "a", 4).includes("7"), "what was cancelled is computed");
-          await script.tell({ kind: "retry", redo: "recompute" }, "a");
-          await script.untilEnded(5, "a");
-          script.must(script.run("a")?.manifests.get(5)?.reused === undefined, "nothing is reused");
-        },
-        { chunkMs: () => 3_000 },
-      ),
-
-  "a retry of changed inputs that ended before its plan is tried again and reuses what was there before":
-    () =>
-      played(41, async (script) => {
-        await withGap(script);
-        for (const [id, generation] of [
-          ["b", 1],
-          ["a", 2],
-        ] as const) {
-          script.broken.doom = ({ kind }, run) => (kind === "plan" && run === id ? "hangs" : undefined);
-          if (generation === 1) await script.submit({ ...request, id, reuse: "a" });
-          else await script.tell({ kind: "retry", redo: "changed-inputs" }, id);
-          await script.world.advance(5_000);
-          await script.tell("cancel", id);
-          await script.untilEnded(generation, id);
-          script.broken.doom = undefined;
-          await script.tell({ kind: "retry", redo: "changed-inputs" }, id);
-          await script.untilEnded(generation + 1, id);
-          script.mustBe("complete", generation + 1, id);
-          script.must(sentIn(script, id, generation + 1) === "3", `of ${id} only the gap is computed`);
-        }
-      }),
-
-  "a complete run is retried for changed inputs before its partials are deleted, and computes everything":
-    () =>
-      played(42, async (script) => {
-        script.start({ breakAfterMs: 4_000 });
-        script.start();
-        script.broken.fileOf = files();
-        const planned = Promise.withResolvers<void>();
-        script.hold = ({ op }) => (op === "blobs.removeMany" ? planned.promise : undefined);
-        await script.submit({ ...request, id: "a" });
-        await script.untilEnded(1, "a");
-        script.start();
-        await script.tell({ kind: "retry", redo: "changed-inputs" }, "a");
-        await script.until("it is planned", () => script.run("a")?.origin === 2);
-        planned.resolve();
-        await script.untilEnded(2, "a");
-        script.mustBe("complete", 2, "a");
-        script.must(script.run("a")?.plan?.reused === undefined, "nothing is reused");
-      }),
-
-  "a failed run gives what it computed, and its gap is computed": () =>
+  "a run with a gap gives what it has, and the gap is computed": () =>
     played(37, async (script) => {
       await withGap(script);
-      await script.submit({ ...request, id: "b", reuse: true });
+      await script.submit({ ...request, id: "b", reuse: "a" });
       await script.untilEnded(1, "b");
       script.mustBe("complete", 1, "b");
-      script.must(sentOf(script, "b") === "3", "only the gap is computed");
+      script.must(computedOf(script, "b") === "3", "only the gap is computed");
     }),
+
+  "a run of a count copies each pack to where it was": () =>
+    played(40, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.start();
+      await script.submit({ id: "a", chunks: 12, packSize: 2, keepPartials: true });
+      await script.untilEnded(1, "a");
+      await script.submit({ id: "b", chunks: 12, packSize: 2, reuse: "a" });
+      await script.untilEnded(1, "b");
+      script.mustBe("complete", 1, "b");
+      script.must(script.run("b")?.copied.size === 6, "each is copied");
+    }),
+
+  "a partial that was changed by hand is not copied": () =>
+    played(38, async (script) => {
+      await afterOne(script);
+      await spoil(script, "a", 7);
+      await script.submit({ ...request, id: "b", reuse: "a" });
+      await script.untilEnded(1, "b");
+      script.mustBe("complete", 1, "b");
+      script.must(computedOf(script, "b") === "2,7", "it is computed");
+    }),
+
+  "what other code computed is copied where the request takes it, and the manifest names both codes": () =>
+    played(
+      39,
+      async (script) => {
+        const { must, run } = script;
+        await changeCode(script);
+        const there = run("a")?.parts.size;
+        await submitBy(script, after.code, {
+          id: "b",
+          chunks: 40,
+          packSize: 1,
+          reuse: "a",
+          acceptCode: true,
+        });
+        await script.untilEnded(1, "b");
+        script.mustBe("complete", 1, "b");
+        const manifest = run("b")?.manifests.get(1);
+        must(run("b")?.copied.size === there, "all that was there is copied");
+        must(
+          manifest?.mixed === true && manifest.code.join() === "ranges@1,ranges@2",
+          "it says that both made it",
+        );
+        await submitBy(script, after.code, { id: "c", chunks: 40, packSize: 1, reuse: "b" });
+        await script.untilEnded(1, "c");
+        script.mustBe("complete", 1, "c");
+        must(run("c")?.copied.size === 40 - (there ?? 0), "the next run takes what its own code computed");
+        must(run("c")?.manifests.get(1)?.code.join() === "ranges@2", "and one code made it");
+      },
+      { chunkMs: () => 800 },
+    ),
 };

@@ -160,11 +160,8 @@ export const schedules: Readonly<Record<string, Scenario>> = {
       await script.until("one is complete", () => phases(script, "s")[0] === "complete");
       await script.until("another is complete", () => phases(script, "s")[1] === "complete", 3 * minuteMs);
       const [first, second] = runsOf(script, "s");
-      const { reused } = second?.manifests.get(1) ?? {};
-      script.must(
-        reused?.packs === 6 && reused.runs.join() === first?.id,
-        "all packs are those of the first",
-      );
+      script.must(second?.copied.size === second?.parts.size, "all packs are copied");
+      script.must(second?.spec?.reuse?.run === first?.id, "they are those of the first");
       await remove(script, "s");
     }),
 };

@@ -155,19 +155,6 @@ export const stops: Readonly<Record<string, Scenario>> = {
       mustStop(script, 48, 64, 2);
     }),
 
-  "a retry that recomputes all of a run that stopped asks anew": () =>
-    play({ seed: 67, chunkMs: () => 50 }, async (script) => {
-      script.start({ breakAfterMs: 4_000 });
-      script.broken.chunks.add(5);
-      await script.submit({ id: "r", chunks: 128, packSize: 2, stopAt: 16, tolerate: { chunks: 2 } });
-      await script.untilEnded(1);
-      mustStop(script, 24, 128);
-      script.broken.chunks.clear();
-      await script.tell({ kind: "retry", redo: "recompute" });
-      await script.untilEnded(2);
-      mustStop(script, 16, 128, 2);
-    }),
-
   "a stop that throws, never ends or ends its process fails its run within a bound": () =>
     play({ seed: 68, packLimitMs: 20_000 }, async (script) => {
       platform(script, 3, { breakAfterMs: 4_000 });
@@ -268,12 +255,12 @@ export const stops: Readonly<Record<string, Scenario>> = {
     play({ seed: 74, chunkMs: () => 50 }, async (script) => {
       script.start({ breakAfterMs: 4_000 });
       script.broken.fileOf = (chunk) => `file ${chunk}`;
-      const request = { chunks: 64, packSize: 1, list: true, stopAt: 12, reuse: true } as const;
+      const request = { chunks: 64, packSize: 1, list: true, stopAt: 12, keepPartials: true } as const;
       await script.submit({ id: "earlier", ...request });
       await script.untilEnded(1, "earlier");
       await script.submit({ id: "r", ...request, reuse: "earlier" });
       await script.untilEnded(1);
       mustStop(script, 12, 64);
-      script.must((manifestOf(script)?.reused?.packs ?? 0) === 12, "it reuses all of them");
+      script.must(script.run()?.copied.size === script.run()?.parts.size, "it copies all of them");
     }),
 };

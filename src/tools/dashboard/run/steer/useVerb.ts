@@ -6,19 +6,18 @@ import type { Verb } from "./steering.ts";
 export interface Given {
   readonly cap?: number;
   readonly keep?: boolean;
-  readonly redo?: "recompute" | "mix" | undefined;
 }
 
 /** Sends what a control asks for, and tells by `text` that it was accepted. */
 export function useVerb(view: RunView, onDone: (text: string) => void) {
   const { now, start } = useDoing<unknown>();
   const send = async (verb: Exclude<Verb, "verify">, text: string, given: Given = {}): Promise<void> => {
-    const { cap = 0, keep = false, redo } = given;
+    const { cap = 0, keep = false } = given;
     const run = client.run(view.run);
     const sent = await start(() => {
       if (verb === "cap") return run.cap(cap);
       if (verb === "cancel") return run.cancel(keep ? { keep } : {});
-      if (verb === "retry") return run.retry({ ...(redo && { redo }), generation: view.generation + 1 });
+      if (verb === "retry") return run.retry({ generation: view.generation + 1 });
       return run[verb]();
     });
     if (sent !== undefined) onDone(text);
