@@ -1,14 +1,11 @@
-/** Bits of the mantissa that number a bucket here; a sketch of a user's own may have 1 to 20. */
-const bitsHere = 7;
-
 /**
- * Number of the bucket of `x`: its sign, its exponent and the first bits of its mantissa. So with seven the lower border of
+ * Number of the bucket of `x`: its sign, its exponent and the first bits of its mantissa, 1 to 20. So with seven the lower border of
  * a bucket is less than 1/128 below every number in it, and whole numbers up to 256 have a bucket each. Bucket numbers rise
  * with their numbers, are 0 for zero, and need no logarithm, which machines could round differently.
  *
  * As in C. Masson, J. Rim, H. Lee, "DDSketch", VLDB 2019, with the linear mapping of HdrHistogram.
  */
-export function bucketOf(x: number, bits = bitsHere): number {
+export function bucketOf(x: number, bits: number): number {
   if (x === 0) return 0;
   double[0] = Math.abs(x);
   const bucket = ((words[high] as number) >>> (20 - bits)) + 1;
@@ -16,7 +13,7 @@ export function bucketOf(x: number, bits = bitsHere): number {
 }
 
 /** The border of a bucket that is next to zero; zero for the bucket of numbers below 2^-1022 / 128. */
-function borderOf(bucket: number, bits = bitsHere): number {
+function borderOf(bucket: number, bits: number): number {
   if (bucket === 0) return 0;
   words[high] = (Math.abs(bucket) - 1) << (20 - bits);
   words[1 - high] = 0;
@@ -51,13 +48,13 @@ export function shareOf(text: string, shift: number): Share {
 }
 
 /**
- * The number of rank ⌈`numerator` · n / `denominator`⌉ among n, at least the first: it is less than 1/128 nearer to zero
- * than the true one, and always between the smallest and the largest number. Null without numbers.
+ * The number of rank ⌈`numerator` · n / `denominator`⌉ among n, at least the first: it is nearer to zero than the true one
+ * by less than a bucket, and always between the smallest and the largest number. Null without numbers.
  */
 export function quantileOf(
   { min, max, counts }: Sketch,
   { numerator, denominator }: Share,
-  bits = bitsHere,
+  bits: number,
 ): number | null {
   const total = counts.reduce((sum, { count }) => sum + count, 0);
   if (total === 0) return null;

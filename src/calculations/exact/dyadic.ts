@@ -40,16 +40,14 @@ export function sumOf(terms: readonly Dyadic[]): Dyadic {
   return canonical({ mantissa, exponent });
 }
 
-/** The double nearest to `numerator` / `denominator` · 2^`exponent`, ties to even; Infinity from 2^1024 on. */
-export function nearestRatio(numerator: bigint, denominator: bigint, exponent: number): number {
-  if (numerator < 0n) return -nearestRatio(-numerator, denominator, exponent);
-  if (numerator === 0n) return 0;
-  const shift = 66 + bitsOf(denominator) - bitsOf(numerator);
-  const above = shift > 0 ? numerator << BigInt(shift) : numerator;
-  const below = shift > 0 ? denominator : denominator << BigInt(-shift);
-  const quotient = above / below;
+/** The nearest double, ties to even; Infinity from 2^1024 on. */
+export function nearest({ mantissa, exponent }: Dyadic): number {
+  if (mantissa < 0n) return -nearest({ mantissa: -mantissa, exponent });
+  if (mantissa === 0n) return 0;
+  const shift = 70 - bitsOf(mantissa);
+  const whole = shift > 0 ? mantissa << BigInt(shift) : mantissa >> BigInt(-shift);
   // The last of more than 60 bits is set if there is a remainder, so that a tie is not mistaken.
-  const bits = quotient * below === above ? quotient : quotient | 1n;
+  const bits = shift < 0 && whole << BigInt(-shift) !== mantissa ? whole | 1n : whole;
   const power = exponent - shift;
   if (Number(bits) * powerOfTwo(power + 1074) < 2 ** 52) {
     // Subnormal doubles have fewer bits, so this rounds to whole multiples of the smallest double.

@@ -1,5 +1,5 @@
 import { CalculationError } from "../../engine/model/errors.ts";
-import { type Dyadic, dyadicOf, exponentField, nearestRatio, powerOfTwo, sumOf } from "./dyadic.ts";
+import { type Dyadic, dyadicOf, exponentField, nearest, powerOfTwo, sumOf } from "./dyadic.ts";
 
 /**
  * A sum of doubles without any rounding; its bits do not depend on the order or grouping of what was added.
@@ -93,8 +93,7 @@ class LimbSum implements ExactSum {
   }
 
   value(): number {
-    const { mantissa, exponent } = this.#total();
-    return this.#special === 0 ? nearestRatio(mantissa, 1n, exponent) : this.#special;
+    return this.#special === 0 ? nearest(this.#total()) : this.#special;
   }
 
   encode(): string {
