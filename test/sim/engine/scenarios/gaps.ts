@@ -206,19 +206,4 @@ export const gaps: Readonly<Record<string, Scenario>> = {
       script.must(missing(script) === "19-20,40-64", `the result lacks ${missing(script)}`);
     }),
 
-  "a later run that reuses a gapped one computes the packs with gaps": () =>
-    play({ seed: 51, tree: deepTree, chunkMs: () => 50 }, async (script) => {
-      script.start({ breakAfterMs: 4_000 });
-      script.broken.fileOf = (chunk) => `file ${chunk}`;
-      script.broken.chunks.add(19);
-      const request = { chunks: 64, packSize: 8, list: true, tolerate: { chunks: 1 } };
-      await script.submit({ id: "earlier", ...request });
-      await script.untilEnded(1, "earlier");
-      script.mustBe("complete", 1, "earlier");
-      script.broken.chunks.clear();
-      await script.submit({ id: "r", ...request, reuse: "earlier" });
-      await script.untilEnded(1);
-      script.must(missing(script) === "", "nothing is missing");
-      script.must(computed(script, 1) === "2", `it computes ${computed(script, 1)}`);
-    }),
 };
