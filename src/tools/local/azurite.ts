@@ -82,7 +82,7 @@ export async function startAzurite(
   }
 }
 
-const startCapMs = 30_000;
+const startCapMs = 60_000;
 const stopCapMs = 5_000;
 
 /** In the bundle, or in this folder. */
