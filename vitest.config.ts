@@ -38,16 +38,28 @@ const alone = [
 const rooms =
   "test/{apiClient,dashboard,model,storage,election,calculations,leader,worker,client,api,functions,cli,local,infra,rules}";
 
+/** Commands that start a thread of user code for each case, and the reader of templates tried on planted mistakes. */
+const deepUnit = [
+  "test/cli/{checkCommand,tryCommand,processCli}.test.ts",
+  "test/infra/planted.test.ts",
+  "test/calculations/sql/split/randomQueries.test.ts",
+];
+
 /** Whole runs with real processes that `npm test` plays; the others of their folder are deep. */
 const e2e = ["test/e2e/{up,engineSteering,local,tokenHost}.test.ts"];
 /** Of the model of the platform, what guards a promise; the others of its folder tell how fast it is. */
 const scale = ["test/sim/scale/{leading,sharedCores}.test.ts"];
 
+/** Of the simulation, what tells how evenly runs share. */
+const pace = ["test/sim/engine/fairness.test.ts"];
+
 /** What `npm test` runs, after every change: nothing in it is drawn. */
 const usual = [
-  project("unit", [`${rooms}/**/*.test.ts`], { isolate: false, exclude: alone, ...computing }),
+  project("unit", [`${rooms}/**/*.test.ts`], { isolate: false, exclude: [...alone, ...deepUnit], ...computing }),
   project("unit-alone", alone, computing),
-  project("sim", ["test/sim/{engine,election}/**/*.test.ts", "test/sim/*.test.ts", ...scale], computing),
+  project("sim", ["test/sim/{engine,election}/**/*.test.ts", "test/sim/*.test.ts", ...scale], {
+    ...{ exclude: pace, ...computing },
+  }),
   project("contract", ["test/contract/**/*.test.ts"], { globalSetup: "test/runner/sharedAzurite.ts" }),
   project("e2e", e2e),
 ];
@@ -58,7 +70,8 @@ const deep = [
     env: deepSeed,
     ...computing,
   }),
-  project("deep-scale", ["test/sim/scale/**/*.test.ts"], { exclude: scale, ...computing }),
+  project("deep-unit", deepUnit, { env: deepSeed, isolate: false, ...computing }),
+  project("deep-scale", ["test/sim/scale/**/*.test.ts", ...pace], { exclude: scale, ...computing }),
   project("deep-fuzz", [`${rooms}/**/*.fuzz.test.ts`], { env: deepSeed, isolate: false, ...computing }),
   project("deep-e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"], { env: deepSeed, exclude: e2e }),
   project("deep-browser", ["test/browser/**/*.test.ts"], { globalSetup: "test/browser/setUp.ts" }),

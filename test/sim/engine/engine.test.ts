@@ -4,6 +4,7 @@ import { encodeMessage } from "../../../src/engine/model/message.ts";
 import { shardSizeFor } from "../../../src/engine/model/packs.ts";
 import { runBlobs } from "../../../src/engine/model/runBlobs.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
+import { fuzzRuns } from "../../support/fuzzRuns.ts";
 
 const whole = (chunks: number): string => JSON.stringify([[0, chunks]]);
 
@@ -238,7 +239,7 @@ test("the result's bytes do not depend on instances, order, duplicates, faults a
         await expectExact(engine, chunks);
       },
     ),
-    { numRuns: Number(process.env["LEASEFOLD_SIM_RUNS"] ?? 20) },
+    fuzzRuns(10),
   );
 });
 

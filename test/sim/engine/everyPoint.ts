@@ -3,7 +3,7 @@ import type { QueueStore } from "../../../src/engine/storage/queuePort.ts";
 import type { Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import type { FarCall } from "../../support/farStorage.ts";
-import { type Fate, fates, type Weather } from "../../support/network.ts";
+import type { Fate, Weather } from "../../support/network.ts";
 import { burnNext } from "./burnNext.ts";
 import { liveBySchedule } from "./scenarios/schedules.ts";
 import { leaderOnly, playOut, type Script, scriptOn, workerOnly } from "./script.ts";
@@ -31,25 +31,21 @@ export interface PointResult extends SimulationResult {
 }
 
 /**
- * A death before each call that has an effect. A death after one finds storage as before the next, and so does one before a
- * call without effect: of those, each third and each fourth is met. At every second effect a sleep of minutes with its request
- * in the socket. `thorough`: all that a network can do, at every call.
+ * A death before calls that have an effect. A death after one finds storage as before the next, and so does one before a call
+ * without effect: fewer of those are met. At some effects a sleep of minutes with its request in the socket. `thorough`, as in
+ * `npm run test:deep`: a death before each call that has an effect, and more of the others. `npm run sim -- --point` plays any.
  */
 export function* pointsOf(
   of: Omit<Point, "call" | "fate">,
   life: PointResult,
   thorough: boolean,
 ): Generator<Point> {
-  if (thorough) {
-    for (const fate of fates) for (const call of life.calls) yield { ...of, call, fate };
-    return;
-  }
   const without = life.calls.filter((call) => !life.effects.includes(call));
   for (const [fate, calls, every] of [
-    ["dies before", life.effects, 1],
-    ["dies after", life.effects, 3],
-    ["stops before", life.effects, 2],
-    ["dies before", without, 4],
+    ["dies before", life.effects, thorough ? 1 : 3],
+    ["dies after", life.effects, thorough ? 3 : 9],
+    ["stops before", life.effects, thorough ? 2 : 7],
+    ["dies before", without, thorough ? 4 : 13],
   ] as const)
     for (const [index, call] of calls.entries()) if (index % every === 0) yield { ...of, call, fate };
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { drawnSeed } from "../../support/drawnSeed.ts";
 import { runCases } from "../election/runCases.ts";
 import { type SimulationCode, simulationCode } from "../election/simulationCode.ts";
 import { replayCommand } from "../replay.ts";
@@ -9,28 +10,12 @@ import type { EngineCase } from "./engineCase.ts";
 import { everyPoint, pointsOf } from "./everyPoint.ts";
 import { failedSeeds } from "./failedSeeds.ts";
 import { scenarios } from "./scenarios/scenarios.ts";
-import {
-  changingWorlds,
-  lossyFrom,
-  lossyWorlds,
-  shortPacksFrom,
-  shortPacksWorlds,
-  stoppingFrom,
-  stoppingWorlds,
-  unevenFrom,
-  unevenWorlds,
-  waitingFrom,
-  waitingWorlds,
-  worlds,
-} from "./seeds.ts";
+import { changingSeeds, kinds, seedsOf } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
 import type { EngineCaseDone } from "./simulationWorker.ts";
 
-/** `LEASEFOLD_SIM_RUNS=5000` plays so many worlds, `LEASEFOLD_SIM_SEEDS=201-400` a range; `npm run sim` one of them again. */
-const asked = process.env["LEASEFOLD_SIM_SEEDS"] ?? `1-${process.env["LEASEFOLD_SIM_RUNS"] ?? worlds}`;
-const [from = 1, to = from] = asked.split("-").map(Number);
-/** Whoever asks for more worlds gets every fault at every call as well. */
-const thorough = process.env["LEASEFOLD_SIM_RUNS"] !== undefined;
+/** `npm run test:deep` plays drawn worlds, more of them, and every fault at every call. */
+const thorough = drawnSeed !== undefined;
 const threads = Math.min(4, availableParallelism());
 let code: SimulationCode;
 let file: string;
@@ -75,64 +60,38 @@ beforeAll(async () => {
       return false;
     },
   });
-}, 900_000);
+});
 
 test.each(Object.keys(scenarios))("%s", seen);
 test.each(failedSeeds)("seed %i, which failed once, passes: %s", seen);
 
-test(`worlds ${from} to ${to}: whatever happens, every promise of the engine is kept`, async () => {
+/** Plays worlds, and returns how much happened in them: a simulation in which little happens would prove little. */
+async function playWorlds(title: string, seeds: readonly number[]): Promise<typeof noFigures> {
   const startMs = performance.now();
   let sum = noFigures;
-  const seeds = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   await all(seeds, ({ result }) => {
     sum = addFigures(sum, result.figures);
   });
   const seconds = ((performance.now() - startMs) / 1_000).toFixed(1);
-  console.log(`${seeds.length} worlds in ${seconds} s: ${JSON.stringify(sum)}`);
-  // A simulation in which little happens would prove little.
-  if (seeds.length < worlds) return;
-  for (const [name, count] of Object.entries(sum)) expect([name, count > 5]).toEqual([name, true]);
-}, 36_000_000);
+  console.log(`${seeds.length} worlds from ${seeds[0]} in ${seconds} s (${title}): ${JSON.stringify(sum)}`);
+  return sum;
+}
+
+test.each(kinds)(
+  "worlds in which $title: every promise of the engine is kept, and every run ends within its bound",
+  async (kind) => {
+    const seeds = seedsOf(kind);
+    const sum = await playWorlds(kind.title, seeds);
+    expect(sum.complete).toBeGreaterThan(seeds.length / 2);
+    if (kind !== kinds[0]) return;
+    for (const [name, count] of Object.entries(sum)) expect([name, count > 0]).toEqual([name, true]);
+  },
+);
 
 test("worlds with changing code: whoever has which code, no result folds two unless it was asked to, and every run ends", async () => {
-  const seeds = Array.from({ length: thorough ? to : changingWorlds }, (_, index) => -1 - index);
-  let sum = noFigures;
-  await all(seeds, ({ result }) => {
-    sum = addFigures(sum, result.figures);
-  });
-  console.log(`${seeds.length} worlds of changing code: ${JSON.stringify(sum)}`);
-  expect(sum.retries).toBeGreaterThan(5);
-}, 3_600_000);
-
-test("worlds of short packs: those that share a message are each computed, recorded and resent as if alone", async () => {
-  const count = thorough ? to : shortPacksWorlds;
-  const seeds = Array.from({ length: count }, (_, index) => shortPacksFrom + index);
-  let sum = noFigures;
-  await all(seeds, ({ result }) => {
-    sum = addFigures(sum, result.figures);
-  });
-  console.log(`${seeds.length} worlds of short packs: ${JSON.stringify(sum)}`);
-  expect(sum.shared).toBeGreaterThan(20 * count);
-}, 3_600_000);
-
-test.each([
-  ["storage loses messages and blobs, and somebody deletes what a run needs", lossyFrom, lossyWorlds],
-  ["packs are unlike one another, on up to 200 threads in up to 20 runs", unevenFrom, unevenWorlds],
-  ["runs may stop before their last chunk", stoppingFrom, stoppingWorlds],
-  ["attempts wait, and code asks for later ones or ends its run", waitingFrom, waitingWorlds],
-] as const)(
-  "worlds in which %s: every run ends within its bound, and nothing is deleted unasked",
-  async (_, first, count) => {
-    const seeds = Array.from({ length: thorough ? to : count }, (_, index) => first + index);
-    let sum = noFigures;
-    await all(seeds, ({ result }) => {
-      sum = addFigures(sum, result.figures);
-    });
-    console.log(`${seeds.length} worlds from ${first}: ${JSON.stringify(sum)}`);
-    expect(sum.complete).toBeGreaterThan(count / 2);
-  },
-  3_600_000,
-);
+  const sum = await playWorlds("changing code", changingSeeds());
+  expect(sum.retries).toBeGreaterThan(0);
+});
 
 test.each([
   ["leader", "a run", {}, 50],
@@ -157,7 +116,6 @@ test.each([
     const seconds = ((performance.now() - startMs) / 1_000).toFixed(1);
     console.log(`${count} faults at the ${life.calls.length} calls of a ${who}'s life in ${seconds} s`);
   },
-  3_600_000,
 );
 
 test("a world replays exactly from its seed, also in another thread", async () => {

@@ -205,5 +205,4 @@ export const gaps: Readonly<Record<string, Scenario>> = {
       await script.untilEnded(1);
       script.must(missing(script) === "19-20,40-64", `the result lacks ${missing(script)}`);
     }),
-
 };
