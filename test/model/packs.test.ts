@@ -81,8 +81,8 @@ describe("packs and shards", () => {
     {
       chunks: 4_000,
       chunkMs: 1,
-      packSize: 128,
-      why: "few packs of less than a quarter second rather than fewer of more",
+      packSize: 256,
+      why: "few packs, since they would be shorter than a quarter second",
     },
     { chunks: 1_000, chunkMs: 0.01, packSize: 1_000, why: "less than a quarter second is one pack" },
     { chunks: 100_000, chunkMs: 1_000, packSize: 16, why: "no pack is longer than 25 s" },
@@ -116,7 +116,7 @@ describe("packs and shards", () => {
     expect(packSizeFor(chunks, chunkMs, limits.packLimitMs, workers)).toBe(size);
   });
 
-  test("a pack of a planned run lasts at most the longest pack or holds one chunk, and is a power of two", () => {
+  test("a pack of a planned run lasts a quarter second at least, and at most the longest pack or holds one chunk, and is a power of two", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 10_000_000 }),
@@ -126,6 +126,7 @@ describe("packs and shards", () => {
           expect(size).toBeGreaterThanOrEqual(1);
           if (size > 1) expect(size * chunkMs).toBeLessThanOrEqual(limits.packMsMax * (1 + 1e-9));
           if (size < chunks) expect(Math.log2(size) % 1).toBe(0);
+          if (size < chunks) expect(size * chunkMs).toBeGreaterThanOrEqual(limits.packMsMin);
           if (size < chunks && size * chunkMs * 2 < limits.packMsMax)
             expect(Math.ceil(chunks / size)).toBeLessThanOrEqual(limits.directPacksMax);
         },

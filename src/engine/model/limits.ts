@@ -105,12 +105,6 @@ export const limits = {
   urgentYoungPacks: 256,
 
   // Sends.
-  /** Packs of one message: those that together take no longer than `packMsMin`, but at most this many, */
-  packsPerMessageMax: 16,
-  /** and so few that at least this many messages are left of a run. */
-  messagesLeftMin: 8,
-  /** A worker that has been at a message for this long enqueues the packs that it has not begun one by one. */
-  messageMsMax: 1_000,
   /** Tries of an enqueue without an answer, in addition to the SDK's own. */
   sendTries: 3,
   /** Sends between two writes of the state: what a crash may send twice. */
@@ -122,9 +116,6 @@ export const limits = {
   /** The same while at most this many packs compute at once; fewer for packs that are not short. */
   sendsAtOnceMin: 16,
   shortPackMs: 3_000,
-  /** An enqueue without an answer for this long is made once more, for at most this share of the enqueues. */
-  hedgeAfterMs: 250,
-  hedgesShare: 0.01,
   /** A second wake follows the first after this: the first may reach a leader that is just leaving. */
   secondWakeS: 5,
 

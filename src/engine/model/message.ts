@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { decodeJson, idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { leftOutSchema } from "./leftOut.ts";
-import { limits } from "./limits.ts";
 import { earlierSchema } from "./reuse.ts";
 import { rangeSchema } from "./run.ts";
 import type { Work } from "./runBlobs.ts";
@@ -45,7 +44,7 @@ const common = {
 const workMessageSchema = z.discriminatedUnion("kind", [
   /** `earlier`: the plan before a retry, whose partials may be reused. */
   z.object({ ...common, kind: z.literal("plan"), earlier: earlierSchema.optional() }),
-  /** One pack, or with `until` also those that follow it, as long as itself but for the last: all chunks below `until`. */
+  /** Chunks `[from, to)` of a pack. */
   z
     .object({
       ...common,
@@ -54,14 +53,11 @@ const workMessageSchema = z.discriminatedUnion("kind", [
       pack: count,
       from: count,
       to: count,
-      until: count.optional(),
       /** Chunks that are not computed, and those that the death of a process is narrowed down to (rule 32). */
       leftOut: z.array(leftOutSchema).optional(),
       doubt: rangeSchema.optional(),
     })
-    .refine(
-      ({ from, to, until = to }) => until > from && until <= from + (to - from) * limits.packsPerMessageMax,
-    ),
+    .refine(({ from, to }) => to > from),
   /**
    * Folds the packs of a shard (level 1), or neighboring nodes of the level below. `members` is the bitmap of packs to fold
    * whole (absent: all), `gapped` that of packs to fold with gaps; `childGens` gives the generation of each node if they differ from `gen`.
@@ -138,17 +134,6 @@ export const encodeMessage = (message: WorkMessage): string => JSON.stringify(me
 /** Throws `OtherVersionError` or `CorruptDataError`. */
 export const decodeMessage = (text: string): WorkMessage =>
   decodeJson(workMessageSchema, text, "the message");
-
-/** The same work as messages of one pack each. */
-export function onePackEach(message: WorkMessage): readonly WorkMessage[] {
-  if (message.kind !== "compute" || message.until === undefined) return [message];
-  const { until, ...first } = message;
-  const chunks = first.to - first.from;
-  const ones: WorkMessage[] = [];
-  for (let from = first.from; from < until; from += chunks)
-    ones.push({ ...first, pack: first.pack + ones.length, from, to: Math.min(from + chunks, until) });
-  return ones;
-}
 
 /** The number of the attempt within its send that a message asks for. */
 export const attemptOf = ({ tries = 0 }: Pick<WorkMessage, "tries">): number => tries + 1;

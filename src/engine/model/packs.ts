@@ -99,16 +99,9 @@ export function powerFrom(size: number): number {
 /** The power of two whose ratio to `size` is the least. */
 const powerNear = (size: number): number => 2 ** Math.round(Math.log2(size));
 
-/** How many packs of so many ms one message carries while so many are left: a quarter second of them, fewer at the end. */
-export function packsPerMessage(packMs: number, left: number): number {
-  const { packMsMin, packsPerMessageMax, messagesLeftMin } = limits;
-  const most = Math.min(packsPerMessageMax, packMsMin / Math.max(packMs, 1), left / messagesLeftMin);
-  return Math.max(1, Math.floor(most));
-}
-
 /**
  * Chunks per pack: the total work divided by 180 packs, or by 40 while packs are shorter than half a second, and by four for
- * each of so many `workers`, but about a quarter second or more, and at most 25 s for a pack and a quarter of the time limit of its attempt. Unless one pack holds
+ * each of so many `workers`, but a quarter second or more, and at most 25 s for a pack and a quarter of the time limit of its attempt. Unless one pack holds
  * all chunks it is a power of two, so that its partial is one span of the tree (`foldTree.ts`).
  */
 export function packSizeFor(chunks: number, chunkMs: number, limitMs: number, workers = 0): number {
@@ -120,10 +113,12 @@ export function packSizeFor(chunks: number, chunkMs: number, limitMs: number, wo
   const mostMs = Math.min(limits.packMsMax, limitMs * limits.packLimitShare);
   const aimed = Math.min(aimedMs, mostMs) / Math.max(chunkMs, 0.000_001);
   if (aimed >= chunks) return chunks;
-  const size = powerNear(aimed);
+  const near = powerNear(aimed);
   // Few packs balance better if they are smaller.
-  const isTooLong = size * chunkMs > mostMs || (size > aimed && chunks / size < limits.packsFew);
-  return Math.max(1, isTooLong ? size / 2 : size);
+  const isTooLong = near * chunkMs > mostMs || (near > aimed && chunks / near < limits.packsFew);
+  const size = isTooLong ? near / 2 : near;
+  const isTooShort = size * chunkMs < limits.packMsMin && 2 * size * chunkMs <= mostMs;
+  return Math.max(1, isTooShort ? Math.min(2 * size, chunks) : size);
 }
 
 /** Whether more workers could make the packs of so much work smaller, so that it is worth a look how many there are. */

@@ -1,10 +1,7 @@
 /** How many worlds `npm test` plays, and how many in which the code of instances changes. */
 export const worlds = 200;
 export const changingWorlds = 60;
-/** From this seed on packs are many and short; so many of these worlds are played. */
-export const shortPacksFrom = 1_000_000;
-export const shortPacksWorlds = 40;
-/** From this seed on storage loses messages and blobs. */
+/** From this seed on storage loses messages and blobs; so many of these worlds are played. */
 export const lossyFrom = 2_000_000;
 export const lossyWorlds = 30;
 /** From this seed on packs are unlike one another, and runs and threads are many. */
@@ -25,7 +22,6 @@ export const isPlayedByDefault = (seed: number): boolean =>
 
 const playedFrom = [
   [1, worlds],
-  [shortPacksFrom, shortPacksWorlds],
   [lossyFrom, lossyWorlds],
   [unevenFrom, unevenWorlds],
   [stoppingFrom, stoppingWorlds],

@@ -13,8 +13,6 @@ import {
   changingWorlds,
   lossyFrom,
   lossyWorlds,
-  shortPacksFrom,
-  shortPacksWorlds,
   stoppingFrom,
   stoppingWorlds,
   unevenFrom,
@@ -102,17 +100,6 @@ test("worlds with changing code: whoever has which code, no result folds two unl
   });
   console.log(`${seeds.length} worlds of changing code: ${JSON.stringify(sum)}`);
   expect(sum.retries).toBeGreaterThan(5);
-}, 3_600_000);
-
-test("worlds of short packs: those that share a message are each computed, recorded and resent as if alone", async () => {
-  const count = thorough ? to : shortPacksWorlds;
-  const seeds = Array.from({ length: count }, (_, index) => shortPacksFrom + index);
-  let sum = noFigures;
-  await all(seeds, ({ result }) => {
-    sum = addFigures(sum, result.figures);
-  });
-  console.log(`${seeds.length} worlds of short packs: ${JSON.stringify(sum)}`);
-  expect(sum.shared).toBeGreaterThan(20 * count);
 }, 3_600_000);
 
 test.each([

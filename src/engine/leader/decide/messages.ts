@@ -1,11 +1,10 @@
 import type { WorkMessage } from "../../model/message.ts";
-import { chunksOfPack, indexesOf, packsOf, type Range, shardOf } from "../../model/packs.ts";
+import { chunksOfPack, indexesOf, type Range, shardOf } from "../../model/packs.ts";
 import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
 import { versions } from "../../model/versions.ts";
 import { layoutOf, nodeIn, type PackSend } from "./draft.ts";
-import { packsTogether } from "./pace.ts";
 
 /** The messages that a state calls for; fields that are undefined are not encoded. */
 
@@ -23,44 +22,11 @@ const common = ({ run, uid, generation, turn, code, mix, origin, spec, plan }: S
   plan,
 });
 
-/** A message that computes a pack, or a row of packs of one shard. */
-interface PackMessage {
-  readonly packs: readonly PackSend[];
-  readonly message: WorkMessage;
-  readonly urgent: boolean;
-}
-
-/**
- * The messages of these sends. Once packs are known to be short they share messages, since a message costs three calls
- * and a partial only one; in all else each counts as if it came alone (docs/ARCHITECTURE.md, rule 29).
- */
-export function packMessages(state: State, sends: readonly PackSend[]): PackMessage[] {
-  const { packsDone, packsFailed } = state;
-  const most =
-    sends.length > 1 ? packsTogether(state, packsOf(layoutOf(state)) - packsDone - packsFailed) : 1;
-  const rows: [PackSend, ...PackSend[]][] = [];
-  for (const [index, one] of sends.entries()) {
-    const [row, before] = [rows.at(-1), sends[index - 1]];
-    if (row && before && row.length < most && mayFollow(state, before, one)) row.push(one);
-    else rows.push([one]);
-  }
-  return rows.map((row) => packMessage(state, row));
-}
-
-/** Only first sends share a message, also those that an earlier leader may have sent: what must not wait comes alone. */
-function mayFollow(state: State, before: PackSend, one: PackSend): boolean {
+/** The message of a send of a pack. */
+export function packMessage(state: State, { pack, send, repeat, alone }: PackSend): WorkMessage {
   const layout = layoutOf(state);
-  const inRow = one.pack === before.pack + 1 && shardOf(layout, one.pack) === shardOf(layout, before.pack);
-  const plain = [before, one].every(({ urgent, alone }) => !urgent && alone !== true);
-  return inRow && plain && before.repeat === one.repeat;
-}
-
-function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): PackMessage {
-  const layout = layoutOf(state);
-  const [{ pack, send, urgent, repeat, alone }] = packs;
-  const { to } = chunksOfPack(layout, pack + packs.length - 1);
   const { leftOut, doubt } = state.again[pack] ?? {};
-  const message: WorkMessage = {
+  return {
     ...common(state, send),
     repeat: repeat || undefined,
     alone: alone || undefined,
@@ -68,11 +34,9 @@ function packMessage(state: State, packs: readonly [PackSend, ...PackSend[]]): P
     shard: shardOf(layout, pack),
     pack,
     ...chunksOfPack(layout, pack),
-    until: packs.length > 1 ? to : undefined,
     leftOut,
     doubt,
   };
-  return { packs, message, urgent };
 }
 
 /** The latest send of a recorded task. */

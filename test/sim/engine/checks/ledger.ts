@@ -46,8 +46,8 @@ export interface RunRecord {
   lostByHand?: boolean;
   /** A stranger sent messages for it. */
   forged?: boolean;
-  /** What messages asked for, wherever they came from; packs of one message have the same `text`. */
-  readonly sent: { readonly message: WorkMessage; readonly text: string; readonly atMs: number }[];
+  /** What messages asked for, wherever they came from. */
+  readonly sent: { readonly message: WorkMessage; readonly atMs: number }[];
   /** What any of its states has reached. */
   readonly highest: { generation: number; turn: number; terms: number; version: number };
 }
@@ -125,9 +125,9 @@ export class Ledger {
   /** Takes an effect over; the checkers have seen the ledger as it was before. */
   apply(effect: Effect): void {
     if (effect.kind === "sent") {
-      const { message, text } = effect;
+      const { message } = effect;
       if (message !== undefined)
-        this.record(message.run, message.uid).sent.push({ message, text, atMs: this.#nowMs() });
+        this.record(message.run, message.uid).sent.push({ message, atMs: this.#nowMs() });
       return;
     }
     const key = `${effect.container}/${effect.name}`;

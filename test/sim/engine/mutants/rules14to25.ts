@@ -153,28 +153,6 @@ export const rules14to25: readonly Mutant[] = [
     edits: edit("leader/term.ts", "localMs < known.untilMs", "localMs < 0"),
   },
   {
-    without: "sharing out the packs of a message that take longer than those before",
-    rule: 29,
-    killedBy: "every run ends in time",
-    cases: ["packs that suddenly take long are shared out among the workers"],
-    edits: edit(
-      "worker/handleWork.ts",
-      "if (late && delivery.attempt === 1)",
-      "if (late && delivery.attempt < 0)",
-    ),
-  },
-  {
-    without: "a record for each pack of a message that the host set aside",
-    rule: 29,
-    killedBy: "the scenario's own end",
-    cases: ["a message of many packs that is burnt into poison unrun is replaced"],
-    edits: edit(
-      "worker/handleWork.ts",
-      "for (const one of onePackEach(message)) {",
-      "for (const one of onePackEach(message).slice(0, 1)) {",
-    ),
-  },
-  {
     without: "waiting for the other half of a span",
     rule: 30,
     killedBy: "the result is the fold of what the manifest says",
