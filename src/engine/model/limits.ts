@@ -171,8 +171,8 @@ export const limits = {
   diedSendsMax: 3,
   /** and in poison. */
   poisonedSendsMax: 3,
-  /** So often later sends of a pack leave out what ended them instead, and its sends count anew. */
-  leftOutMax: 8,
+  /** So many chunks of a pack that ended its sends are excluded from later ones, before it fails whole. */
+  excludedMax: 8,
   /** A worker that cannot record how a send ended retries for this long; a new process would have to guess. */
   endRetryMs: 60_000,
   /** Characters of an error kept in a record. */

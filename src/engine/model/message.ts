@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { decodeJson, idSchema, sha256Pattern, versioned } from "./decode.ts";
-import { leftOutSchema } from "./leftOut.ts";
 import { earlierSchema } from "./reuse.ts";
-import { rangeSchema } from "./run.ts";
+import { failedChunkSchema } from "./run.ts";
 import type { Work } from "./runBlobs.ts";
 import { versions } from "./versions.ts";
 
@@ -53,9 +52,8 @@ const workMessageSchema = z.discriminatedUnion("kind", [
       pack: count,
       from: count,
       to: count,
-      /** Chunks that are not computed, and those that the death of a process is narrowed down to (rule 32). */
-      leftOut: z.array(leftOutSchema).optional(),
-      doubt: rangeSchema.optional(),
+      /** Chunks that are not computed, since earlier sends ended at them (rule 32). */
+      excluded: z.array(failedChunkSchema).optional(),
     })
     .refine(({ from, to }) => to > from),
   /**

@@ -2,9 +2,8 @@ import * as z from "zod";
 import { waitsSchema } from "./backOff.ts";
 import { idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { historySchema } from "./labels.ts";
-import { leftOutSchema } from "./leftOut.ts";
 import { earlierSchema, reusedSchema } from "./reuse.ts";
-import { layoutSchema, rangeSchema } from "./run.ts";
+import { layoutSchema } from "./run.ts";
 import { versions } from "./versions.ts";
 
 /**
@@ -47,10 +46,6 @@ const sendsSchema = z.object({
   sent: z.boolean().optional(),
   /** Processes died with this work, so it is computed alone. */
   alone: z.boolean().optional(),
-  /** Of a pack: the chunks that its sends from `leftOutFrom` on leave out, and those that may end a process (rule 32). */
-  leftOut: z.array(leftOutSchema).optional(),
-  leftOutFrom: z.int().positive().optional(),
-  doubt: rangeSchema.optional(),
 });
 export type Sends = z.infer<typeof sendsSchema>;
 

@@ -7,7 +7,6 @@ import {
   InputError,
   mayPass,
 } from "../model/errors.ts";
-import { piecesOf } from "../model/leftOut.ts";
 import { limits } from "../model/limits.ts";
 import { attemptOf, type MessageOf } from "../model/message.ts";
 import { decodeFoldFacts, encodeFoldFacts, encodeVerified, type Verified } from "../model/output.ts";
@@ -51,10 +50,8 @@ export async function computePack(
   const last = attemptOf(message) >= (spec.attempts ?? limits.attemptsDefault);
   const most = gapsMax(plan, spec, to - from);
   const asksOver = asksAreOver(message);
-  const gaps = most > 0 ? { most, last, asksOver, leftOut: message.leftOut } : undefined;
-  // The process may die of it: its sign then tells which chunks it had come to.
-  const pieces = attempt.alone ? piecesOf(message, message.doubt) : undefined;
-  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, { gaps, pieces, onSave });
+  const gaps = most > 0 ? { most, last, asksOver, excluded: message.excluded } : undefined;
+  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, { gaps, onSave });
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   if (failed.length > 0) return writeGapped(ports, attempt, output, failed);
@@ -115,7 +112,7 @@ async function computed(
   ports: WorkerPorts,
   plan: Plan,
   attempt: Attempt<MessageOf<"compute" | "verify">>,
-  { onSave, ...how }: Pick<ComputeTask, "gaps" | "pieces"> & Pick<TaskOptions, "onSave"> = {},
+  { onSave, ...how }: Pick<ComputeTask, "gaps"> & Pick<TaskOptions, "onSave"> = {},
 ): Promise<ComputeOutput> {
   const { message, delivery } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
@@ -123,7 +120,7 @@ async function computed(
   const inputs = await ports.documents.inputs(plan, from, to);
   const coverTo = coverOfPack(plan, message.pack).to;
   const task = { calculation, params, from, to, count: plan.chunks, coverTo, ...how };
-  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave, onPiece: attempt.reach };
+  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave };
   return ports.userCode.compute(inputs === undefined ? task : { ...task, inputs }, options);
 }
 

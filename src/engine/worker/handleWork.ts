@@ -1,7 +1,6 @@
 import { messageOf } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
 import { attemptOf, type MessageOf, type WorkMessage, workOf } from "../model/message.ts";
-import type { Range } from "../model/packs.ts";
 import { manifestSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { askedLevel } from "../model/stop.ts";
@@ -81,13 +80,12 @@ async function attempt(
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const begin = (chunkNow?: ChunkNow) => persist(ports, () => held.begin(chunkNow));
-  const reach = (piece: Range) => persist(ports, () => held.reach(piece));
   const handle = handlers[message.kind] as (ports: WorkerPorts, attempt: Attempt) => Promise<string>;
   const printed = ports.keepPrinted(message, tag);
   const work = () =>
     ports.watch.during(message, (signal) =>
       handle(ports, {
-        ...{ message, delivery, tag, limitMs, alone, wanted, signal, begin, reach },
+        ...{ message, delivery, tag, limitMs, alone, wanted, signal, begin },
         onPrint: printed.add,
       }),
     );

@@ -4,20 +4,11 @@ import { belongsTo } from "../../model/output.ts";
 import { chunksOfPack, chunksText, type Layout, shardOf, sizeOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
-import type { Sends, State } from "../../model/state.ts";
+import type { State } from "../../model/state.ts";
 import { plannedChunks } from "../../model/stop.ts";
 import { prefixAt } from "../../model/tree.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
-import {
-  type Draft,
-  layoutOf,
-  resendPack,
-  resendTask,
-  roomToWrite,
-  sendsOf,
-  type Told,
-  toldBy,
-} from "./draft.ts";
+import { type Draft, layoutOf, resendPack, resendTask, roomToWrite, sendsOf } from "./draft.ts";
 import { shardsThatCount } from "./stop.ts";
 import { bitsOf, countsBelow, outcomeOf, tally } from "./track.ts";
 import { verdictOf, whyFailed } from "./verdict.ts";
@@ -107,20 +98,11 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
     if (isBeyond && pack < (state.beyond?.pack ?? Number.POSITIVE_INFINITY))
       state.beyond = { pack, message: verdict.why };
   } else if (verdict.kind === "replace") {
-    if (state.paused) keepTold(draft, pack, { ...made, sends }, verdict);
     if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
     addEnded(draft, records, made.since);
     state.again[pack] = { ...made, sends };
     resendPack(draft, pack, verdict);
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };
-}
-
-/** The next turn begins with what ends tell during a pause, also where another leader leads it. */
-function keepTold(draft: Draft, pack: number, made: Sends, verdict: Told): void {
-  const { leaveOut, doubt = made.doubt } = verdict;
-  if (leaveOut === undefined && doubt?.from === made.doubt?.from && doubt?.to === made.doubt?.to) return;
-  draft.state.again[pack] = { ...made, ...toldBy(made, verdict) };
-  draft.decided = true;
 }
 
 /** How many chunks the partial of a failed pack lacks, where one of its sends has stored one; of another plan it counts as missing. */

@@ -23,9 +23,8 @@ const common = ({ run, uid, generation, turn, code, mix, origin, spec, plan }: S
 });
 
 /** The message of a send of a pack. */
-export function packMessage(state: State, { pack, send, repeat, alone }: PackSend): WorkMessage {
+export function packMessage(state: State, { pack, send, repeat, alone, excluded }: PackSend): WorkMessage {
   const layout = layoutOf(state);
-  const { leftOut, doubt } = state.again[pack] ?? {};
   return {
     ...common(state, send),
     repeat: repeat || undefined,
@@ -34,8 +33,7 @@ export function packMessage(state: State, { pack, send, repeat, alone }: PackSen
     shard: shardOf(layout, pack),
     pack,
     ...chunksOfPack(layout, pack),
-    leftOut,
-    doubt,
+    excluded: excluded && [...excluded],
   };
 }
 

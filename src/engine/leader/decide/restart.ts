@@ -26,22 +26,18 @@ export function beginTurn(state: State): void {
       openShards(state, shard);
   const sends = Object.values(state.again).map((again) => again.sends);
   state.firstSend = Math.max(state.firstSend, ...sends) + 1;
-  const told = whatEndsTold(state);
+  const alone = aloneAgain(state);
   walkAgain(state);
-  state.again = told;
+  state.again = alone;
 }
 
-/** What ended sends have told of packs holds in the next turn, whose first send knows it (docs/ARCHITECTURE.md, rule 32). */
-function whatEndsTold({ again, firstSend }: State): State["again"] {
-  const told = Object.entries(again).flatMap(([pack, { alone, leftOut, leftOutFrom, doubt }]) => {
-    const known = { alone, leftOut, leftOutFrom, doubt };
-    const isNone = alone === undefined && leftOut === undefined;
-    return isNone
-      ? []
-      : [[pack, { ...known, sends: firstSend, since: firstSend, atMs: 0, lost: 0 }] as const];
-  });
-  return Object.fromEntries(told);
-}
+/** What ended a process is computed alone in the next turn too. */
+const aloneAgain = ({ again, firstSend: sends }: State): State["again"] =>
+  Object.fromEntries(
+    Object.entries(again)
+      .filter(([, { alone }]) => alone === true)
+      .map(([pack]) => [pack, { sends, since: sends, atMs: 0, lost: 0, alone: true }]),
+  );
 
 /** `reuse`: of the run's request. */
 type Retry = Pick<Marker, "generation" | "cap" | "changed" | "code"> &

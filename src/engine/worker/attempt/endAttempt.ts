@@ -136,8 +136,8 @@ export async function endAttempt(
       const cause = lost ? "storage-lost" : "error";
       const gaps =
         error instanceof ChunksFailedError ? { failed: error.failed, first: [...error.first] } : undefined;
-      const at = error instanceof ThreadEndedError ? { from: error.chunk, to: error.chunk + 1 } : undefined;
-      const record = { cause, ...failure, ...(final && { final }), ...(gaps && { gaps }), at } as const;
+      const chunk = error instanceof ThreadEndedError ? error.chunk : undefined;
+      const record = { cause, ...failure, ...(final && { final }), ...(gaps && { gaps }), chunk } as const;
       await persist(ports, () => endSend(ports, message, record));
     }
   }

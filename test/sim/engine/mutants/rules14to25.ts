@@ -11,7 +11,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 15,
     killedBy: "every run ends in time",
     cases: [hangs],
-    edits: edit("leader/decide/verdict.ts", "atLeast(limits.overtimeSendsMax)", "atLeast(8)"),
+    edits: edit("leader/decide/verdict.ts", "max: limits.overtimeSendsMax", "max: 8"),
   },
   {
     without: "a record for a message that is delivered again (it is computed again)",
@@ -29,7 +29,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 16,
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
-    edits: edit("leader/decide/verdict.ts", "met.length >= diedSendsMax", "met.length >= 8"),
+    edits: edit("leader/decide/verdict.ts", "max: limits.diedSendsMax", "max: 8"),
   },
   {
     without: "a sealed shard that stays as it is",
