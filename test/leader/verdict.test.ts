@@ -59,7 +59,6 @@ const without = (...chunks: readonly number[]): Verdict => ({
   ...{ kind: "replace", alone: false },
   excluded: chunks.map((chunk) => ({ chunk, code: expect.any(String), message: expect.any(String) })),
 });
-const stored = [{ ...ended(1, "overtime"), gaps: { failed: 1, plan: undefined } }];
 const many = Array.from({ length: limits.excludedMax }, (_, at) => 16 + at);
 
 /** How the sends of a pack have ended, and how many chunks may fail. */
@@ -81,7 +80,6 @@ const packTable: readonly (readonly [string, readonly Ended[], number, Verdict])
   ["as many chunks as are excluded", endedAt("threw", ...many), 99, without(...many)],
   ["one chunk more", endedAt("threw", ...many, 31), 99, fail("threw 9")],
   ["three deaths", row("died", "died", "died"), 16, fail("ended its process 3 times, alone")],
-  ["a stored partial of the others", stored, 2, fail("overtime 1")],
 ];
 
 describe("what the records of ended sends mean", () => {

@@ -135,7 +135,7 @@ describe("packs and shards", () => {
   });
 });
 
-test("gaps are the chunks that neither packs nor partials with gaps have, neighbors joined", () => {
+test("gaps are the chunks of packs that are no members, and those that partials of members lack, neighbors joined", () => {
   const layout = { chunks: 25, packSize: 5, shardSize: 256, fanIn: 1000 };
   const bitmap = (size: number, ...members: number[]): string => {
     const bits = emptyBitmap(size);
@@ -143,8 +143,8 @@ test("gaps are the chunks that neither packs nor partials with gaps have, neighb
     return encodeBitmap(bits);
   };
   const of = (which: "folded" | "missing", gapped?: ReadonlyMap<number, string>) =>
-    rangesOfShard(layout, 0, bitmap(5, 0, 3), which, gapped).map(({ from, to }) => [from, to]);
-  expect(of("missing")).toEqual([[5, 15], [20, 25]]); // biome-ignore format: one line
+    rangesOfShard(layout, 0, bitmap(5, 0, 2, 3), which, gapped).map(({ from, to }) => [from, to]);
+  expect(of("missing")).toEqual([[5, 10], [20, 25]]); // biome-ignore format: one line
   const gapped = new Map([[2, bitmap(5, 0, 1, 4)]]);
   expect(of("missing", gapped)).toEqual([[5, 10], [12, 14], [20, 25]]); // biome-ignore format: one line
   expect(of("folded", gapped)).toEqual([[0, 5], [10, 12], [14, 20]]); // biome-ignore format: one line

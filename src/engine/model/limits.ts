@@ -16,7 +16,7 @@ export const limits = {
    *  (learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata). */
   inlineBytesMax: 4_096,
   /** Chunks of a pack that may have gaps, of which a bitmap rides in metadata too, and gaps whose errors a record tells. */
-  gappedChunksMax: 32_768,
+  gapsChunksMax: 32_768,
   gapsToldMax: 20,
   /** Intervals of packs that a plan reuses, which the state repeats, and earlier plans that have them: each is a list. */
   reusedIntervalsMax: 256,

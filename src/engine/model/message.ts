@@ -58,7 +58,7 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     .refine(({ from, to }) => to > from),
   /**
    * Folds the packs of a shard (level 1), or neighboring nodes of the level below. `members` is the bitmap of packs to fold
-   * whole (absent: all), `gapped` that of packs to fold with gaps; `childGens` gives the generation of each node if they differ from `gen`.
+   * (absent: all); `childGens` gives the generation of each node if they differ from `gen`.
    */
   z.object({
     ...common,
@@ -66,15 +66,13 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     level: z.int().positive(),
     index: count,
     members: z.string().optional(),
-    gapped: z.string().optional(),
     childGens: z.string().optional(),
   }),
-  /** Folds the top of the tree and writes the result; `members` and `gapped` if the top is the packs. */
+  /** Folds the top of the tree and writes the result; `members` if the top is the packs. */
   z.object({
     ...common,
     kind: z.literal("finish"),
     members: z.string().optional(),
-    gapped: z.string().optional(),
     childGens: z.string().optional(),
     /** The run stopped after so many chunks: the fold of that prefix is finished. */
     stopped: count.optional(),

@@ -15,6 +15,8 @@ export interface OutputFacts {
   readonly plan?: string | undefined;
   /** Identity of the code that made it; a node's metadata has those of all its partials. */
   readonly code?: string | undefined;
+  /** How many chunks of its pack a partial lacks, and the generation that made it: a later one computes the pack whole. */
+  readonly gaps?: { readonly chunks: number; readonly gen: number } | undefined;
   /** It names files that were saved, which no other run has. */
   readonly saves?: boolean | undefined;
   /** Of the fold of a prefix: whether the calculation stops there. */
@@ -23,11 +25,12 @@ export interface OutputFacts {
 
 export function outputContentType(
   base: string,
-  { ms, attempt, plan, code, saves, stops }: OutputFacts,
+  { ms, attempt, plan, code, gaps, saves, stops }: OutputFacts,
 ): string {
   const facts = [base, `ms=${Math.round(ms)}`, `attempt=${attempt}`];
   if (plan !== undefined) facts.push(`plan=${plan}`);
   if (code !== undefined) facts.push(`code=${encodeURIComponent(code)}`);
+  if (gaps !== undefined) facts.push(`gaps=${gaps.chunks}.${gaps.gen}`);
   if (saves === true) facts.push("saves=1");
   if (stops !== undefined) facts.push(`stops=${stops ? 1 : 0}`);
   return facts.join("; ");
@@ -49,6 +52,10 @@ export const belongsTo = (
 ): boolean =>
   accepts(wanted, code) && (wanted.plan === undefined || plan === undefined || plan === planTag(wanted.plan));
 
+/** Whether a partial is one with gaps of an earlier generation: it counts as missing, and gives way to one of this. */
+export const isOutdated = ({ gaps }: Pick<OutputFacts, "gaps">, gen: number): boolean =>
+  gaps !== undefined && gaps.gen < gen;
+
 /** Parses the facts; absent or malformed ones count as nothing, since they are only statistics. */
 export function parseOutputFacts(contentType: string): OutputFacts {
   const parameters = new Map<string, string>();
@@ -61,11 +68,13 @@ export function parseOutputFacts(contentType: string): OutputFacts {
   const code = parameters.get("code");
   const plan = parameters.get("plan");
   const stops = parameters.get("stops");
+  const [, gaps, gen] = /^(\d{1,8})\.(\d{1,8})$/.exec(parameters.get("gaps") ?? "") ?? [];
   return {
     ms: number(parameters.get("ms")),
     attempt: number(parameters.get("attempt")),
     ...(plan === undefined ? {} : { plan }),
     ...(code === undefined ? {} : { code: plain(code) }),
+    ...(gaps === undefined ? {} : { gaps: { chunks: Number(gaps), gen: Number(gen) } }),
     ...(parameters.get("saves") === "1" ? { saves: true } : {}),
     ...(stops === undefined ? {} : { stops: stops === "1" }),
   };
@@ -82,12 +91,10 @@ function plain(code: string): string {
 /** What a fold needs in addition to the bytes of a partial or node. A node carries it in its metadata. */
 export interface FoldFacts {
   /**
-   * For a shard's node: the bitmap of the packs that are folded into it whole; absent: all. For the partial of a gapped
-   * pack: that of the chunks folded into it, by their index in the pack.
+   * For a shard's node: the bitmap of the packs that are folded into it. For a partial: that of the chunks folded into it, by
+   * their index in the pack. Absent: all.
    */
   readonly members?: string | undefined;
-  /** For a shard's node: the bitmap of the gapped packs among those folded into it; absent: none. */
-  readonly gapped?: string | undefined;
   /** Folded chunks. */
   readonly folded: number;
   /** Attempts of the folded packs together. */
@@ -103,14 +110,12 @@ const versionsMax = 16;
 
 export const encodeFoldFacts = ({
   members,
-  gapped,
   folded,
   attempts,
   reused = 0,
   code,
 }: FoldFacts): Record<string, string> => ({
   ...(members === undefined ? {} : { members }),
-  ...(gapped === undefined ? {} : { gapped }),
   folded: String(folded),
   attempts: String(attempts),
   ...(reused === 0 ? {} : { reused: String(reused) }),
@@ -124,7 +129,6 @@ const count = z
   .transform(Number);
 const foldFactsSchema = z.object({
   members: z.string().optional(),
-  gapped: z.string().optional(),
   folded: count,
   attempts: count,
   reused: count.optional(),

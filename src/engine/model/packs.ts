@@ -129,15 +129,15 @@ export const reusablePackSize = (chunks: number, size: number): number =>
   Math.min(size, Math.max(1, 2 ** Math.floor(Math.log2(chunks / limits.packsReusable))));
 
 /**
- * Chunk ranges of a shard that are folded, or that are missing; ascending. `members` are its packs that are folded whole
- * (absent: all), and `gapped` gives of others the bitmap of the chunks that are.
+ * Chunk ranges of a shard that are folded, or that are missing; ascending. `members` are its packs that are folded
+ * (absent: all), and `some` gives of those with gaps the bitmap of the chunks that are.
  */
 export function rangesOfShard(
   layout: Layout,
   shard: number,
   members: string | undefined,
   which: "folded" | "missing",
-  gapped: ReadonlyMap<number, string> = new Map(),
+  some: ReadonlyMap<number, string> = new Map(),
 ): Range[] {
   const packs = packsOfShard(layout, shard);
   const bits = members === undefined ? undefined : decodeBitmap(members, sizeOf(packs));
@@ -145,15 +145,15 @@ export function rangesOfShard(
   return joined(
     indexesOf(packs).flatMap((pack) => {
       const chunks = chunksOfPack(layout, pack);
-      const some = isFolded(pack) ? undefined : gapped.get(pack);
-      if (some === undefined) return isFolded(pack) === (which === "folded") ? [chunks] : [];
-      return rangesIn(chunks, decodeBitmap(some, sizeOf(chunks)), which === "folded");
+      const bitmap = isFolded(pack) ? some.get(pack) : undefined;
+      if (bitmap === undefined) return isFolded(pack) === (which === "folded") ? [chunks] : [];
+      return rangesIn(chunks, decodeBitmap(bitmap, sizeOf(chunks)), which === "folded");
     }),
   );
 }
 
 /** The ranges of these chunks whose bit, by their index among them, is set or is not. */
-function rangesIn({ from, to }: Range, bits: Bitmap, set: boolean): Range[] {
+export function rangesIn({ from, to }: Range, bits: Bitmap, set: boolean): Range[] {
   const ranges: Range[] = [];
   for (let chunk = from; chunk < to; chunk += 1) {
     if (hasBit(bits, chunk - from) !== set) continue;

@@ -38,9 +38,8 @@ export function runBlobs(id: string, uid: string, origin = 1) {
     /** Up to `10 ** digits` neighboring nodes of a level, `index` among them. */
     nodesNear: (generation: number, level: number, index: number, digits: number) =>
       `${base}nodes/${pad(generation, 3)}/${level}/${digits === 0 ? shardName(index) : near(index, digits)}`,
-    /** Level 0 has the partials of gapped packs. */
     node: (generation: number, level: number, index: number) =>
-      `${base}nodes/${pad(generation, 3)}/${level}/${level === 0 ? packName(index) : shardName(index)}`,
+      `${base}nodes/${pad(generation, 3)}/${level}/${shardName(index)}`,
     nodes: `${base}nodes/`,
     /** Partials and nodes of earlier origins, which this one does not build on. */
     outputsBefore: Array.from({ length: origin - 1 }, (_, at) => baseOf(root, at + 1)).flatMap(outputsIn),

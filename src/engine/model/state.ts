@@ -119,21 +119,20 @@ export const stateSchema = z.object({
     z.object({
       done: z.string(),
       failed: z.string().optional(),
-      /** Of the failed packs those whose partial lacks only some chunks, by pack: how many (rule 32). */
-      gapped: z.record(z.string(), count).optional(),
+      /** How many chunks the partials of its packs lack (rule 32). */
+      gaps: count.optional(),
       recount: z.literal(true).optional(),
     }),
   ),
   /**
-   * Sealed shards: the members to fold whole (absent: all) and those to fold with gaps, how many chunks these lack together,
-   * the generation that sealed it, and whether its node exists.
+   * Sealed shards: the members to fold (absent: all), how many chunks their partials lack, the generation that sealed it,
+   * and whether its node exists.
    */
   sealed: z.record(
     z.string(),
     z.object({
       members: z.string().optional(),
-      gapped: z.string().optional(),
-      lacking: count.optional(),
+      gaps: count.optional(),
       gen: z.int().positive().default(1),
       node: z.boolean(),
     }),
@@ -148,10 +147,8 @@ export const stateSchema = z.object({
   inFlight: count.default(0),
   packsDone: count,
   chunksDone: count,
-  /** Those with gaps among them. */
   packsFailed: count,
-  packsGapped: count.default(0),
-  /** In a pack with gaps only those that failed. */
+  /** Those of failed packs, and those that partials lack. */
   chunksFailed: count,
   sentAgain: count,
   /** The latest durations of packs, for mean and p95, and the longest task of each kind. */
@@ -222,7 +219,6 @@ export function firstState(
     packsDone: 0,
     chunksDone: 0,
     packsFailed: 0,
-    packsGapped: 0,
     chunksFailed: 0,
     sentAgain: 0,
     durationsMs: [],

@@ -118,8 +118,9 @@ async function listPartials(
   for await (const page of pagesOf(storage.blobs, names.runs, runBlobs(run, uid, origin).parts))
     for (const { name, contentType } of page.blobs) {
       const facts = parseOutputFacts(contentType);
-      // What a partial saved is deleted with its run.
-      if (belongsTo({ code, plan }, facts) && facts.saves !== true) found.add(lastNumberOf(name));
+      // What a partial saved is deleted with its run; one with gaps lacks what this run may compute.
+      const isWhole = facts.saves !== true && facts.gaps === undefined;
+      if (belongsTo({ code, plan }, facts) && isWhole) found.add(lastNumberOf(name));
     }
   return found;
 }

@@ -1,7 +1,6 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { failRunCode } from "../../model/errors.ts";
-import { belongsTo } from "../../model/output.ts";
-import { chunksOfPack, chunksText, type Layout, shardOf, sizeOf } from "../../model/packs.ts";
+import { chunksOfPack, chunksText, type Layout, shardOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
@@ -18,13 +17,15 @@ import { addEnded } from "./wasted.ts";
  * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
  * of its sends that are waited for have ended without output. Silence is never a failure.
  */
-export function trackFailures(draft: Draft, seen: Seen): void {
+export function trackFailures(draft: Draft, seen: Seen): "waits" | undefined {
   const { state } = draft;
   trackTried(draft, seen);
   const outcome = outcomeOf(state);
   const current = seen.failures.filter((failure) => failure.generation === state.generation);
   endIfAsked(draft, current);
-  for (const [name, records] of Map.groupBy(current, ({ work }) => workName(work))) {
+  // Where the other chunks of a pack have a partial, that is its outcome, and the record only tells why it has gaps.
+  const ended = current.filter(({ gaps }) => gaps === undefined);
+  for (const [name, records] of Map.groupBy(ended, ({ work }) => workName(work))) {
     records.sort((a, b) => a.send - b.send);
     const work = records[0]?.work;
     if (work?.kind === "pack") {
@@ -48,7 +49,7 @@ export function trackFailures(draft: Draft, seen: Seen): void {
   }
   tally(state);
   if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
-  if (state.keep !== true) checkTolerance(draft, seen.spec, current);
+  return state.keep === true ? undefined : checkTolerance(draft, seen, current);
 }
 
 /** Code that says `failRun` ends the run, whatever it tolerates and whatever else ended the same work. */
@@ -93,7 +94,7 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   const verdict = verdictOf(records, made, { chunks: chunksOfPack(layout, pack), tolerated });
   if (verdict.kind === "fail") {
     addEnded(draft, records, made.since);
-    markFailed(draft, pack, lackingOf(state, pack, records));
+    markFailed(draft, pack);
     const isBeyond = shardOf(layout, pack) >= shardsThatCount(state);
     if (isBeyond && pack < (state.beyond?.pack ?? Number.POSITIVE_INFINITY))
       state.beyond = { pack, message: verdict.why };
@@ -105,15 +106,7 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };
 }
 
-/** How many chunks the partial of a failed pack lacks, where one of its sends has stored one; of another plan it counts as missing. */
-function lackingOf(state: State, pack: number, records: readonly SeenFailure[]): number | undefined {
-  const told = records.find(({ gaps }) => gaps !== undefined && belongsTo(state, { plan: gaps.plan }));
-  const failed = told?.gaps?.failed ?? Number.POSITIVE_INFINITY;
-  return failed < sizeOf(chunksOfPack(layoutOf(state), pack)) ? failed : undefined;
-}
-
-/** `lacking`: so many of its chunks failed, and the others have a partial. */
-function markFailed(draft: Draft, pack: number, lacking: number | undefined): void {
+function markFailed(draft: Draft, pack: number): void {
   const { state } = draft;
   const layout = layoutOf(state);
   const shard = shardOf(layout, pack);
@@ -122,7 +115,6 @@ function markFailed(draft: Draft, pack: number, lacking: number | undefined): vo
   const { packs, failed } = bitsOf(layout, shard, open);
   setBit(failed, pack - packs.from);
   open.failed = encodeBitmap(failed);
-  if (lacking !== undefined) open.gapped = { ...open.gapped, [pack]: lacking };
   delete state.again[pack];
   draft.decided = true;
 }
@@ -135,21 +127,33 @@ function failedThatCount(state: State, layout: Layout): number {
     : state.chunksFailed;
 }
 
-function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly SeenFailure[]): void {
-  const { state } = draft;
+function checkTolerance(
+  draft: Draft,
+  { spec: { tolerate }, otherCode }: Seen,
+  failures: readonly SeenFailure[],
+): "waits" | undefined {
+  const { state, notes } = draft;
   const { layout } = state;
-  if (layout === undefined) return;
+  if (layout === undefined) return undefined;
   const tolerated = toleratedChunks(tolerate, plannedChunks(layout, state));
   // What failed beyond the next prefix fails no run that stops before.
   const counting = shardsThatCount(state);
-  if (failedThatCount(state, layout) <= tolerated) return;
+  if (failedThatCount(state, layout) <= tolerated) return undefined;
   // A record of a pack that another send completed, or may yet, is no reason.
   const outcome = outcomeOf(state);
   const first = failures.find(
-    ({ work }) => work.kind === "pack" && work.shard < counting && outcome(work.pack) === "failed",
+    ({ work, gaps }) =>
+      work.kind === "pack" &&
+      work.shard < counting &&
+      (gaps !== undefined || outcome(work.pack) === "failed"),
   );
   // One that had failed when its turn came is listed no more.
   const earlier = first === undefined && state.beyond !== undefined ? state.beyond : undefined;
+  // A partial with gaps was listed, and the records that tell of them were not.
+  if (first === undefined && earlier === undefined && otherCode === undefined) {
+    notes.wantsFailures = true;
+    return "waits";
+  }
   const pack = first?.work.kind === "pack" ? first.work.pack : earlier?.pack;
   const records = failures.filter(({ work }) => work.kind === "pack" && work.pack === pack);
   const why = whyFailed(records) ?? first?.message ?? earlier?.message ?? "";
@@ -157,7 +161,9 @@ function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly See
   const named = pack === undefined || /^chunks? \d[^:]*: /.test(why);
   const where = named ? "" : `${chunksText(chunksOfPack(layout, pack))}: `;
   // A pack without a partial counts whole, whichever of its chunks failed: the true number may be lower.
-  const count =
-    tolerated === 0 ? "" : `more than ${tolerated} of ${plannedChunks(layout, state)} chunks failed; `;
-  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message: `${count}${where}${why}` } };
+  const all =
+    tolerated === 0 ? "" : `more than ${tolerated} of ${plannedChunks(layout, state)} chunks failed`;
+  const message = [all, `${where}${why}`].filter((text) => text !== "").join("; ") || "a chunk failed";
+  draft.ending ??= { phase: "failed", error: { code: "pack-failed", message } };
+  return undefined;
 }

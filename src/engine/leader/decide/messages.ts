@@ -45,20 +45,20 @@ export function taskMessage(state: State, name: string): WorkMessage {
   if (work?.kind === "plan") return { ...all, kind: "plan", earlier: state.earlier };
   if (work?.kind === "node") {
     const { level, index } = work;
-    const { members, gapped } = (level === 1 ? state.sealed[index] : undefined) ?? {};
+    const { members } = (level === 1 ? state.sealed[index] : undefined) ?? {};
     const childGens =
       level === 1 ? undefined : gensOf(state, level - 1, childrenOf(layoutOf(state), level, index));
-    return { ...all, kind: "combine", level, index, members, gapped, childGens };
+    return { ...all, kind: "combine", level, index, members, childGens };
   }
   const layout = layoutOf(state);
   const level = topLevel(layout);
   // With one shard its packs are folded directly, so its members travel with the finish.
-  const { members, gapped } = (level === 0 ? state.sealed[0] : undefined) ?? {};
+  const { members } = (level === 0 ? state.sealed[0] : undefined) ?? {};
   const top = { from: 0, to: nodeCounts(layout)[level - 1] ?? 0 };
   const childGens = level === 0 ? undefined : gensOf(state, level, top);
   const terms = state.terms.map(({ term, holder }) => ({ term, holder }));
   const stopped = state.stopped && layout.chunks;
-  return { ...all, kind: "finish", members, gapped, childGens, stopped, terms };
+  return { ...all, kind: "finish", members, childGens, stopped, terms };
 }
 
 /** The generation of each of these nodes as text, or undefined where all are of this generation. */

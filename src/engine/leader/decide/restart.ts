@@ -96,13 +96,15 @@ export function beginGeneration(
   const forged = closed.refused?.includes(closed.generation) === true;
   const trusted = !forged && closed.error?.code !== "storage-lost";
   for (const [name, sealed] of Object.entries(closed.sealed)) {
-    if (trusted && sealed.node && sealed.members === undefined) state.sealed[name] = sealed;
+    const { members, gaps } = sealed;
+    if (trusted && sealed.node && members === undefined && gaps === undefined) state.sealed[name] = sealed;
     else {
       const all = fullBitmap(sizeOf(packsOfShard(closed.layout, Number(name))));
-      state.open[name] = { done: sealed.members ?? encodeBitmap(all) };
+      state.open[name] = { done: members ?? encodeBitmap(all), ...(gaps && { gaps }) };
     }
   }
-  for (const [name, { done }] of Object.entries(closed.open)) state.open[name] = { done };
+  for (const [name, { done, gaps }] of Object.entries(closed.open))
+    state.open[name] = { done, ...(gaps && { gaps }) };
   keepGroups(closed, state, closed.layout);
   walkAgain(state);
   tally(state);

@@ -14,7 +14,7 @@ export type Verdict =
   | { readonly kind: "replace"; readonly alone: boolean; readonly excluded?: readonly FailedChunk[] }
   | { readonly kind: "fail"; readonly why: string };
 
-type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final" | "gaps" | "chunk">;
+type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final" | "chunk">;
 
 /** The chunks of a pack, and how many of them may fail. */
 interface Leeway {
@@ -67,7 +67,7 @@ function mayExclude(chunk: number, excluded: readonly FailedChunk[], pack: Leewa
   const { from, to } = pack.chunks;
   const size = sizeOf(pack.chunks);
   const most = Math.min(pack.tolerated, size - 1, limits.excludedMax);
-  return from <= chunk && chunk < to && size <= limits.gappedChunksMax && excluded.length < most;
+  return from <= chunk && chunk < to && size <= limits.gapsChunksMax && excluded.length < most;
 }
 
 const isHopeless = (one: Ended): boolean => one.final || one.cause === "storage-lost";
@@ -87,9 +87,6 @@ function causeIn(records: readonly Ended[]): Cause | undefined {
   if (hopeless !== undefined) return causeOf([hopeless]);
   // A process that ended beside other work, or before it began this, says nothing against it.
   const guilty = records.filter(({ code }) => code !== "lost");
-  // The other chunks of the pack have a partial.
-  const stored = guilty.findLast(({ gaps }) => gaps !== undefined);
-  if (stored !== undefined) return causeOf([stored]);
   for (const { is, max } of replaceable) {
     const ends = guilty.filter(is);
     if (ends.length >= max) return causeOf(ends);

@@ -1,5 +1,5 @@
 import type { WorkMessage } from "../../model/message.ts";
-import { belongsTo, parseOutputFacts } from "../../model/output.ts";
+import { belongsTo, isOutdated, parseOutputFacts } from "../../model/output.ts";
 import { resultBlobs, runBlobs } from "../../model/runBlobs.ts";
 import type { WorkerPorts } from "../ports.ts";
 
@@ -10,8 +10,10 @@ export async function outputThere(ports: WorkerPorts, message: WorkMessage): Pro
   const at = runBlobs(run, uid, origin);
   const isThere = async (container: string, name: string): Promise<boolean> => {
     const found = await ports.storage.blobs.head(container, name);
-    // An output of another plan or of other code counts as missing, and is replaced.
-    return found.kind === "found" && belongsTo(message, parseOutputFacts(found.properties.contentType));
+    if (found.kind === "missing") return false;
+    // An output of another plan or of other code counts as missing, as one with gaps of an earlier generation, and is replaced.
+    const facts = parseOutputFacts(found.properties.contentType);
+    return belongsTo(message, facts) && !isOutdated(facts, gen);
   };
   const isFinished = () => isThere(results, resultBlobs(run, uid).manifest(gen));
   switch (message.kind) {

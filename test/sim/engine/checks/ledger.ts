@@ -1,6 +1,7 @@
 import type { Marker } from "../../../../src/engine/model/marker.ts";
 import type { WorkMessage } from "../../../../src/engine/model/message.ts";
 import { scheduleBlobs } from "../../../../src/engine/model/names.ts";
+import { parseOutputFacts } from "../../../../src/engine/model/output.ts";
 import type { Failure, Manifest, Plan, Spec } from "../../../../src/engine/model/run.ts";
 import { parseFailure } from "../../../../src/engine/model/runBlobs.ts";
 import type { State } from "../../../../src/engine/model/state.ts";
@@ -32,8 +33,8 @@ export interface RunRecord {
   readonly blobs: Map<string, number>;
   /** ETags of the partials that are there, by pack; of the newest plan. */
   readonly parts: Map<number, string>;
-  /** Partials with gaps of the newest plan, by `{generation} {pack}`: the bitmap of the chunks that they have. */
-  readonly gapped: Map<string, string>;
+  /** Of those with gaps, by pack: the generation that made it, and the bitmap of the chunks that it has. */
+  readonly gapped: Map<number, { readonly gen: number; readonly members: string }>;
   /** The identities that made them. */
   readonly codes: Map<number, string>;
   /** The generation of the newest plan. */
@@ -185,9 +186,10 @@ export class Ledger {
       // What a late writer adds to an older plan is read by nobody.
       if (origin !== run.origin) return;
       run.parts.set(numberAtEnd(rest), etag);
+      const { gaps } = parseOutputFacts(contentType);
+      if (gaps === undefined) run.gapped.delete(numberAtEnd(rest));
+      else run.gapped.set(numberAtEnd(rest), { gen: gaps.gen, members: metadata["members"] ?? "" });
       run.codes.set(numberAtEnd(rest), codeOf(contentType));
-    } else if (/^nodes\/\d+\/0\//.test(rest)) {
-      if (origin === run.origin) run.gapped.set(gappedKey(rest), metadata["members"] ?? "");
     } else if (rest.startsWith("failed/")) {
       const at = parseFailure(name);
       if (at !== undefined) run.failures.set(name, { ...at, failure: parsed<Failure>(body) });
@@ -227,8 +229,10 @@ export class Ledger {
       run.blobs.delete(key(container, name));
       if (place.rest === "state.json") delete run.state;
       const { origin, rest } = underPlan(place.rest);
-      if (rest.startsWith("parts/") && origin === run.origin) run.parts.delete(numberAtEnd(rest));
-      if (/^nodes\/\d+\/0\//.test(rest) && origin === run.origin) run.gapped.delete(gappedKey(rest));
+      if (rest.startsWith("parts/") && origin === run.origin) {
+        run.parts.delete(numberAtEnd(rest));
+        run.gapped.delete(numberAtEnd(rest));
+      }
       if (place.rest.startsWith("failed/")) run.failures.delete(name);
       if (place.rest.endsWith("/manifest.json")) run.manifests.delete(Number(place.rest.split("/")[0]));
       this.results.delete(name);
@@ -248,9 +252,6 @@ export function underPlan(rest: string): { readonly origin: number; readonly res
 
 export const codeOf = (contentType: string): string =>
   decodeURIComponent(/; code=([^;\s]+)/.exec(contentType)?.[1] ?? "");
-
-/** `{generation} {pack}` of the partial of a gapped pack. */
-const gappedKey = (rest: string): string => `${Number(rest.split("/")[1])} ${numberAtEnd(rest)}`;
 
 const key = (container: string, name: string): string => `${container}/${name}`;
 export const numberAtEnd = (rest: string): number => Number(rest.slice(rest.lastIndexOf("/") + 1));

@@ -4,7 +4,7 @@ import { placeOf, type RunRecord } from "./ledger.ts";
 const checker = "a retry computes what has no partial";
 
 /**
- * A later generation sends no pack that had its partial when it was asked for, and leaves those as they are; but one that
+ * A later generation sends no pack that had its whole partial when it was asked for, and leaves those as they are; but one that
  * computes everything anew.
  */
 export function retryIsExact({ ledger, report }: Scene): Check {
@@ -26,10 +26,11 @@ export function retryIsExact({ ledger, report }: Scene): Check {
       if (place.kind === "marker") {
         const { uid = "", generation, redo } = effect.metadata;
         const key = `${uid} ${generation}`;
-        const { state, parts, origin } = ledger.record(place.id, uid);
+        const { state, parts, gapped, origin } = ledger.record(place.id, uid);
+        const whole = [...parts].filter(([pack]) => !gapped.has(pack));
         // What came before a recompute counts no more, though that one was cancelled before it had a plan.
         const anew = redo === "recompute" || (state?.origin ?? 1) !== origin;
-        if (Number(generation) > 1 && !before.has(key)) before.set(key, new Map(anew ? [] : parts));
+        if (Number(generation) > 1 && !before.has(key)) before.set(key, new Map(anew ? [] : whole));
       } else if (place.kind === "result" && place.rest.endsWith("/manifest.json")) {
         onManifest(ledger.record(place.id, place.uid), Number(place.rest.split("/")[0]));
       }

@@ -10,8 +10,8 @@ const foreign = "a partial of other code counts as missing, and one of the right
 
 const leaderTakesAny = edit(
   "leader/decide/track.ts",
-  "contentType);\n      if (!belongsTo(state, facts)) continue;",
-  "contentType);",
+  "if (!belongsTo(state, facts) || isOutdated(facts, state.generation)) continue;",
+  "if (isOutdated(facts, state.generation)) continue;",
 );
 const foldTakesAny = edit(
   "worker/folding/outputs.ts",
@@ -62,7 +62,7 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [foreign],
     edits: edit(
       "worker/folding/writeOutput.ts",
-      "if (belongsTo(wanted, parseOutputFacts(contentType)))",
+      "if (belongsTo(wanted, facts) && !isOutdated(facts, message.gen))",
       'if (contentType !== "")',
     ),
   },

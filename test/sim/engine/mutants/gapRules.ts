@@ -1,9 +1,7 @@
 import { edit, type Mutant } from "./mutant.ts";
 
 const one = "one bad chunk of a tolerant run loses one chunk, and the retry computes its pack alone";
-const sealed = "a whole partial that comes after its shard was sealed with gaps is folded by the retry only";
 const severalDoomed = "several doomed chunks of one pack are found one after the other";
-const many = "chunks that fail always or at times, in shards of two packs of any size";
 
 /** Chunks that fail without their pack. */
 export const gapRules: readonly Mutant[] = [
@@ -31,52 +29,48 @@ export const gapRules: readonly Mutant[] = [
     edits: edit("calculation/gaps.ts", "!asksOver : !last && mayPass(error)", "!asksOver : most < 0"),
   },
   {
-    without: "the chunks that another attempt has stored in the record",
-    rule: 32,
-    killedBy: "every chunk is counted once",
-    cases: [
-      "of two last attempts that fail at other chunks the first one's partial stands, and both tell of that",
-    ],
-    edits: edit("worker/compute.ts", 'written === "existed" ?', 'written === "replaced" ?'),
-  },
-  {
-    without: "the generation in the name of a partial with gaps",
-    rule: 32,
-    killedBy: "every chunk is counted once",
-    cases: [many],
-    edits: edit("worker/compute.ts", ".node(gen, 0, pack)", ".node(1, 0, pack)"),
-  },
-  {
-    without: "a late success in place of a partial with gaps",
-    rule: 32,
-    killedBy: "every run ends",
-    cases: ["a whole partial that comes before its shard is sealed takes the place of one with gaps"],
-    edits: edit("leader/decide/track.ts", "delete open.gapped?.[index];", ""),
-  },
-  {
-    without: "the packs with gaps that a shard was sealed with",
+    without: "the generation of a partial with gaps",
     rule: 32,
     killedBy: "the scenario's own end",
-    cases: [sealed],
-    edits: edit(
-      "leader/decide/messages.ts",
-      "level, index, members, gapped, childGens",
-      "level, index, members, childGens",
-    ),
+    cases: [one],
+    edits: edit("model/output.ts", "gaps !== undefined && gaps.gen < gen", "gaps !== undefined && gen < 0"),
+  },
+  {
+    without: "a partial with gaps that gives way in a retry",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: [one],
+    edits: edit("worker/folding/writeOutput.ts", " && !isOutdated(facts, message.gen)", ""),
+  },
+  {
+    without: "the record before a partial with gaps",
+    rule: 32,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [one],
+    edits: edit("worker/compute.ts", "await recordGaps(ports, message, failed);", ""),
+  },
+  {
+    without: "the chunks that the partials of a sealed shard lack",
+    rule: 32,
+    killedBy: "every chunk is counted once",
+    cases: [one],
+    edits: edit("leader/decide/combine.ts", "...(open.gaps && { gaps: open.gaps })", ""),
   },
   {
     without: "the number of chunks that failed",
     rule: 32,
     killedBy: "every chunk is counted once",
     cases: [one],
-    edits: edit("leader/decide/failures.ts", "[pack]: lacking }", "[pack]: lacking + 1 }"),
+    edits: edit("leader/decide/track.ts", "facts.gaps?.chunks ?? 0", "2 * (facts.gaps?.chunks ?? 0)"),
   },
   {
-    without: "the clean-up of partials with gaps of earlier generations",
+    without: "the gaps of a shard that a retry computes again",
     rule: 32,
-    killedBy: "what is left is documented",
-    cases: [one],
-    edits: edit("leader/perform/close.ts", "origin !== undefined || gaps ?", "origin !== undefined ?"),
+    killedBy: "the scenario's own end",
+    cases: [
+      "a whole partial that comes after one with gaps changes nothing, and the retry computes the pack",
+    ],
+    edits: edit("leader/decide/restart.ts", " && gaps === undefined) state.sealed", ") state.sealed"),
   },
   {
     without: "the chunks that later sends exclude",

@@ -41,7 +41,7 @@ export const reuseRules: readonly Mutant[] = [
     rule: 31,
     killedBy: "what names a file comes after it",
     cases: ["a run that saves files reuses no partial of another, whose deletion takes its files"],
-    edits: edit("worker/reuse.ts", " && facts.saves !== true", ""),
+    edits: edit("worker/reuse.ts", "facts.saves !== true && facts.gaps", "facts.gaps"),
   },
   {
     without: "the place where an earlier run reused a partial from",
