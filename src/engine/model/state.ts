@@ -139,8 +139,6 @@ export const stateSchema = z.object({
   ),
   /** Requested nodes above the shards, by `workName`: their generation, and whether they exist. Of prefixes: what `stop` said. */
   groups: z.record(z.string(), groupSchema).default({}),
-  /** The first pack that failed beyond the next prefix, and why. */
-  beyond: z.object({ pack: count, message: z.string() }).optional(),
   /** The run stopped after the chunks of `layout`; its plan has so many. */
   stopped: z.object({ of: count }).optional(),
   /** Packs sent in this turn that have no outcome. */

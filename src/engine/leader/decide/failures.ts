@@ -1,5 +1,6 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { failRunCode } from "../../model/errors.ts";
+import { outcomesOf } from "../../model/outcomes.ts";
 import { chunksOfPack, chunksText, type Layout, shardOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
@@ -95,9 +96,6 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   if (verdict.kind === "fail") {
     addEnded(draft, records, made.since);
     markFailed(draft, pack);
-    const isBeyond = shardOf(layout, pack) >= shardsThatCount(state);
-    if (isBeyond && pack < (state.beyond?.pack ?? Number.POSITIVE_INFINITY))
-      state.beyond = { pack, message: verdict.why };
   } else if (verdict.kind === "replace") {
     if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
     addEnded(draft, records, made.since);
@@ -140,23 +138,20 @@ function checkTolerance(
   const counting = shardsThatCount(state);
   if (failedThatCount(state, layout) <= tolerated) return undefined;
   // A record of a pack that another send completed, or may yet, is no reason.
-  const outcome = outcomeOf(state);
   const first = failures.find(
     ({ work, gaps }) =>
       work.kind === "pack" &&
       work.shard < counting &&
-      (gaps !== undefined || outcome(work.pack) === "failed"),
+      (gaps !== undefined || outcomesOf(state, layout, work.shard)?.(work.pack) === "failed"),
   );
-  // One that had failed when its turn came is listed no more.
-  const earlier = first === undefined && state.beyond !== undefined ? state.beyond : undefined;
-  // A partial with gaps was listed, and the records that tell of them were not.
-  if (first === undefined && earlier === undefined && otherCode === undefined) {
+  // What failed was counted by a partial with gaps, or before its turn, and the records were not listed in this poll.
+  if (first === undefined && otherCode === undefined) {
     notes.wantsFailures = true;
     return "waits";
   }
-  const pack = first?.work.kind === "pack" ? first.work.pack : earlier?.pack;
+  const pack = first?.work.kind === "pack" ? first.work.pack : undefined;
   const records = failures.filter(({ work }) => work.kind === "pack" && work.pack === pack);
-  const why = whyFailed(records) ?? first?.message ?? earlier?.message ?? "";
+  const why = whyFailed(records) ?? first?.message ?? "";
   // A thread names the chunk or chunks where it can; anything else happened to the whole pack.
   const named = pack === undefined || /^chunks? \d[^:]*: /.test(why);
   const where = named ? "" : `${chunksText(chunksOfPack(layout, pack))}: `;

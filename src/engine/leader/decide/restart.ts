@@ -64,7 +64,6 @@ export function beginGeneration(
     answer: _answer,
     keep: _keep,
     gaveUp: _gaveUp,
-    beyond: _beyond,
     trying: _trying,
     waits: _waits,
     otherCode: _otherCode,
