@@ -27,9 +27,7 @@ describe("leasefold plan", () => {
     expect(out).toMatch(
       /^ {2}calls +4\d,\d{3}: write 10,\d{3}, list \d+, read \d+, other [\d,]+, queue 30,\d{3}$/m,
     );
-    expect(out).toMatch(
-      /^ +a pack in a message of its own: write 1, queue 3\n +a minute of leading: write \d+, .*queue 45$/m,
-    );
+    expect(out).toMatch(/^ +a pack: write 1, queue 3\n +a minute of leading: write \d+, .*queue 45$/m);
     expect(out).toMatch(
       /^ {2}dollars +about \$0\.\d{4}: storage \$0\.0[67]\d\d, compute \$0\.\d{4} \([\d,]+ GB-s, /m,
     );
@@ -37,6 +35,14 @@ describe("leasefold plan", () => {
       /^ {2}naive +\$6\.7\d{3} for storage and 4,062,700 calls with a message and a blob for each chunk$/m,
     );
     expect(err).toContain("not included: idle ticks");
+  });
+
+  it("plan says that pinned packs of less than a quarter second mostly cost calls", async () => {
+    const { run } = await cliWorld();
+    const says = async (line: string) => (await run(`plan sum ${line}`)).out.includes("packs under 250 ms");
+    expect(await says("--to 1000 --pack-size 10")).toBe(true);
+    expect(await says("--to 1000 --pack-size 30")).toBe(false);
+    expect(await says("--to 5")).toBe(false);
   });
 
   it("plan counts on the threads of the local instances, unless --workers says otherwise", async () => {

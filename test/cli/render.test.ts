@@ -201,7 +201,14 @@ describe("a run", () => {
       "computing  ████░░░░░░  42 %  84/200 packs  1 failed  12.3/s  9.3 s left  term 4",
     );
     expect(
-      progressLine({ ...view, packs: { total: 200, sent: 120, done: 84, failed: 0, again: 0 } }, 79),
+      progressLine(
+        {
+          ...view,
+          packs: { total: 200, sent: 120, done: 84, failed: 0, again: 0 },
+          chunks: { total: 20_000, done: 8_400, failed: 0 },
+        },
+        79,
+      ),
     ).toBe("computing  ████████░░░░░░░░░░░░  42 %  84/200 packs  12.3/s  9.3 s left  term 4");
     const { packs: _packs, rate: _rate, timeLeft: _left, ...unplanned } = view;
     expect(progressLine({ ...unplanned, phase: "planning", word: "planning" }, 79)).toBe(
@@ -216,8 +223,11 @@ describe("a run", () => {
     expect(runDetails(printed(), { ...ended, packs: all })).toContain("░░ 75 %");
     const { packs: _packs, ...unplanned } = ended;
     expect(shareOf(unplanned)).toBe(0);
-    const whole = { ...all, done: 200, failed: 0 };
-    expect(shareOf({ ...ended, phase: "complete", packs: whole })).toBe(1);
+    const whole = {
+      packs: { ...all, done: 200, failed: 0 },
+      chunks: { total: 20_000, done: 20_000, failed: 0 },
+    };
+    expect(shareOf({ ...ended, phase: "complete", ...whole })).toBe(1);
   });
 
   it.each([40, 50, 80])("shows how far it is on %i columns", (columns) => {

@@ -73,14 +73,6 @@ describe("an attempt that failed at work that is still tried", () => {
     }
   });
 
-  it("tells the chunks at which its process ended, though its record has those of the pack", async () => {
-    const { client, blobs, put } = await working();
-    put(blobs.failure(pack(0), 1, 2), { ...failure, message: "it died", at: { from: 4, to: 6 } });
-    const [one] = (await failures(client, "r1")).failures;
-    expect(one?.chunks).toEqual({ from: 4, to: 6 });
-    expect(one).not.toHaveProperty("at");
-  });
-
   const works: readonly Work[] = [
     { kind: "plan" },
     pack(1),

@@ -17,7 +17,6 @@ const small: PackMap = {
   cells: {
     done: [1, 0, 0, 0, 0],
     failed: [0, 1, 0, 0, 0],
-    gapped: [0, 0, 0, 0, 0],
     givenUp: [0, 0, 0, 0, 0],
     inFlight: [0, 0, 1, 1, 0],
     resent: [0, 0, 0, 1, 0],
@@ -26,14 +25,14 @@ const small: PackMap = {
 const large: PackMap = {
   ...{ run: "x", uid: "u", generation: 1, packs: 1_050, shardSize: 100, packsPerCell: 500 },
   cells: {
-    ...{ done: [500, 120, 0], gapped: [0, 0, 0], failed: [0, 3, 0], givenUp: [0, 0, 0] },
+    ...{ done: [500, 120, 0], failed: [0, 3, 0], givenUp: [0, 0, 0] },
     ...{ inFlight: [0, 40, 0], resent: [0, 7, 0] },
   },
 };
 const early: PackMap = {
   ...large,
   cells: {
-    ...{ done: [500, 120, 0], gapped: [0, 0, 0], failed: [0, 3, 0], givenUp: [0, 377, 50] },
+    ...{ done: [500, 120, 0], failed: [0, 3, 0], givenUp: [0, 377, 50] },
     ...{ inFlight: [0, 0, 0], resent: [0, 0, 0] },
   },
 };

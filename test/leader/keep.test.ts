@@ -2,10 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { giveUpRest } from "../../src/engine/leader/decide/command.ts";
 import { beginGeneration } from "../../src/engine/leader/decide/restart.ts";
-import { wantedOf } from "../../src/engine/leader/decide/want.ts";
 import { decodeBitmap, emptyBitmap, encodeBitmap, hasBit, setBit } from "../../src/engine/model/bitmap.ts";
 import { givenUpOf, outcomesOf } from "../../src/engine/model/outcomes.ts";
-import { planTag } from "../../src/engine/model/output.ts";
 import { packsOf, shardsOf } from "../../src/engine/model/packs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import {
@@ -18,7 +16,7 @@ import {
   runNotes,
   spec,
 } from "../support/runFixtures.ts";
-import { draftOf, first, listedAt, startMs, step, tasksOf } from "./deciding.ts";
+import { draftOf, first, startMs, step, tasksOf } from "./deciding.ts";
 
 const cancelled = { ...marker, want: "cancelled", keep: "1", command: 1 } as const;
 const gappedMembers = Buffer.from([0b0101]).toString("base64url");
@@ -42,21 +40,6 @@ describe("a cancel that keeps what is done", () => {
     const failures = [packFailure(1)];
     const draft = step(sent, { marker: cancelled, failures, parts: [part(0), part(2)] });
     expect([draft.ending, draft.state.phase]).toEqual([undefined, "finishing"]);
-  });
-
-  test("keeps what a pack with gaps has, whose record was not listed when the cancel came", () => {
-    const tolerant = { ...spec, tolerate: { chunks: 4 } };
-    const sent = step(computing(16, 4)).state;
-    const asked = { spec: tolerant, marker: cancelled, parts: [part(0)] };
-    const early = step(sent, { ...asked, lists: listedAt(-500) });
-    expect(early.state).toMatchObject({ phase: "computing", keep: true, inFlight: 3 });
-    const known = { working: early.state, notes: runNotes(), lists: listedAt(-500) };
-    expect(wantedOf(known, { localMs: 0 }).failures).toBe(true);
-    const failures = [
-      packFailure(2, 1, "error", { gaps: { failed: 1, plan: planTag(computing(1).plan ?? "") } }),
-    ];
-    const later = step(early.state, { ...asked, failures });
-    expect(later.state).toMatchObject({ phase: "finishing", chunksDone: 7, packsGapped: 1, inFlight: 0 });
   });
 
   test("ends a paused run as well, which does not wait for a resume", () => {

@@ -110,23 +110,21 @@ test("a new turn takes a send number above every send before, and begins at the 
   expect(state.open[0]?.recount).toBe(true);
 });
 
-test("what ended sends told of a pack goes with its first send of the next turn, which no other pack shares", () => {
+test("what ended a process is computed alone in the next turn too, and urgent", () => {
   const { state } = step(computing(60));
-  const leftOut = [{ from: 40, to: 41, code: "x", message: "y" }];
-  state.again[40] = { sends: 4, atMs: 7, lost: 1, since: 3, leftOut, leftOutFrom: 3 };
+  state.again[40] = { sends: 4, atMs: 7, lost: 1, since: 3, alone: true };
   state.again[41] = { sends: 2, atMs: 7, lost: 0, since: 1 };
   beginTurn(state);
-  expect(state.again).toEqual({ 40: { sends: 5, atMs: 0, lost: 0, since: 5, leftOut, leftOutFrom: 3 } });
+  expect(state.again).toEqual({ 40: { sends: 5, atMs: 0, lost: 0, since: 5, alone: true } });
   for (const open of Object.values(state.open)) delete open.recount;
   state.inFlight = 0;
   const draft = draftOf(state);
   draft.notes.window = 100;
   fanOut(draft);
-  const sent = draft.packs.filter(({ pack }) => pack >= 39 && pack <= 41);
-  expect(sent.map(({ pack, send, urgent }) => [pack, send, urgent])).toEqual([
-    [39, 5, false],
-    [40, 5, true],
-    [41, 5, false],
+  const sent = draft.packs.filter(({ pack }) => pack >= 40 && pack <= 41);
+  expect(sent).toMatchObject([
+    { pack: 40, send: 5, urgent: true, alone: true },
+    { pack: 41, send: 5, urgent: false },
   ]);
 });
 

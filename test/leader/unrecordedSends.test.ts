@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { electionSettings } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
-import { decodeMessage, onePackEach } from "../../src/engine/model/message.ts";
+import { decodeMessage } from "../../src/engine/model/message.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { contentTypeIn, planOf } from "../support/runFixtures.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
@@ -19,9 +19,8 @@ async function twoTerms() {
   let now = "one";
   const { send } = storage.queues;
   storage.queues.send = async (queue, text, options) => {
-    const ones = queue === names.wake ? [] : onePackEach(decodeMessage(text));
-    for (const one of ones)
-      if (one.kind === "compute") sent.push({ holder: now, pack: one.pack, repeat: one.repeat === true });
+    const one = queue === names.wake ? undefined : decodeMessage(text);
+    if (one?.kind === "compute") sent.push({ holder: now, pack: one.pack, repeat: one.repeat === true });
     return send(queue, text, options);
   };
   const done = async (from: number, to: number) => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { diedInAllMax, type Verdict, verdictOf } from "../../src/engine/leader/decide/verdict.ts";
+import { type Verdict, verdictOf } from "../../src/engine/leader/decide/verdict.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 
 type Ended = Parameters<typeof verdictOf>[0][number];
@@ -48,162 +48,78 @@ const table: readonly (readonly [string, readonly Ended[], number, number, Verdi
 ];
 
 const pack = { from: 16, to: 32 };
-/** Records of sends that ended at a chunk, or while all chunks of a range were in doubt. */
-const endedAt = (kind: Kind, ...at: readonly (number | { from: number; to: number })[]): Ended[] =>
-  row(...at.map(() => kind)).map((one, index) => {
-    const where = at[index] ?? 0;
-    return { ...one, at: typeof where === "number" ? { from: where, to: where + 1 } : where };
-  });
-const without = (from: number, to: number, alone: boolean): Verdict => ({
-  ...{ kind: "replace", alone },
-  leaveOut: { from, to, code: expect.any(String), message: expect.any(String) },
+/** Records of sends that ended at these chunks. */
+const endedAt = (kind: Kind, ...at: readonly number[]): Ended[] =>
+  at.map((chunk, index) => ({ ...ended(index + 1, kind), chunk }));
+const after = (before: readonly Ended[], more: readonly Ended[]): Ended[] => [
+  ...before,
+  ...more.map((one) => ({ ...one, send: one.send + before.length })),
+];
+const without = (...chunks: readonly number[]): Verdict => ({
+  ...{ kind: "replace", alone: false },
+  excluded: chunks.map((chunk) => ({ chunk, code: expect.any(String), message: expect.any(String) })),
 });
-const at = (chunk: number) => ({ from: chunk, to: chunk + 1 });
-const half = { from: 16, to: 24 };
-const stored = [{ ...ended(1, "overtime"), gaps: { failed: 1, plan: undefined } }];
+const many = Array.from({ length: limits.excludedMax }, (_, at) => 16 + at);
 
-/** How the sends of a pack have ended, which chunks later ones leave out already, and how many may fail. */
-const packTable: readonly (readonly [string, readonly Ended[], readonly number[], number, Verdict])[] = [
-  ["a time limit at a chunk", endedAt("overtime", 21), [], 1, once],
-  ["two time limits at one chunk", endedAt("overtime", 21, 21), [], 1, without(21, 22, false)],
-  ["two time limits at two chunks", endedAt("overtime", 20, 21), [], 1, without(21, 22, false)],
-  [
-    "two time limits of which the second names none",
-    [...endedAt("overtime", 21), ended(2, "overtime")],
-    [],
-    1,
-    without(21, 22, false),
-  ],
-  ["two time limits at no chunk", row("overtime", "overtime"), [], 1, fail("overtime 2")],
-  ["a thread that ended at a chunk", endedAt("threw", 21), [], 1, without(21, 22, false)],
-  ["a chunk that threw", row("threw"), [], 1, fail("threw 1")],
-  ["a chunk that nothing tolerates", endedAt("threw", 21), [], 0, fail("threw 1")],
-  ["a chunk of another pack", endedAt("threw", 40), [], 1, fail("threw 1")],
-  ["chunks that end before they begin", endedAt("threw", { from: 21, to: 18 }), [], 16, fail("threw 1")],
-  ["a death in half of the pack", endedAt("died", half), [], 1, { ...alone, doubt: half }],
-  ["a death anywhere in the pack", endedAt("died", pack), [], 1, alone],
-  [
-    "three deaths that come to one chunk",
-    endedAt("died", half, { from: 20, to: 22 }, 21),
-    [],
-    1,
-    without(21, 22, true),
-  ],
-  [
-    "three deaths of which the last tells nothing",
-    endedAt("died", 21, 21, pack),
-    [],
-    1,
-    without(21, 22, true),
-  ],
-  [
-    "three deaths anywhere in the pack",
-    endedAt("died", pack, pack, pack),
-    [],
-    16,
-    fail("chunks 16–31: ended its process 3 times, alone"),
-  ],
-  [
-    "three deaths in more chunks than may fail",
-    endedAt("died", half, half, half),
-    [],
-    7,
-    fail("chunks 16–23: ended its process 3 times, alone"),
-  ],
-  [
-    "a foreign death between those of one chunk",
-    endedAt("died", half, { from: 24, to: 32 }, { from: 20, to: 22 }, 21),
-    [],
-    1,
-    without(21, 22, true),
-  ],
-  [
-    "three deaths of which one is foreign",
-    endedAt("died", half, { from: 24, to: 32 }, { from: 20, to: 22 }),
-    [],
-    9,
-    { ...alone, doubt: { from: 20, to: 22 } },
-  ],
-  [
-    "four deaths that have not come to one chunk, one of them foreign",
-    endedAt("died", { from: 24, to: 32 }, half, { from: 20, to: 22 }, { from: 20, to: 22 }),
-    [],
-    9,
-    { ...alone, doubt: { from: 20, to: 22 } },
-  ],
-  ["five deaths at five chunks", endedAt("died", 17, 18, 19, 20, 21), [], 9, { ...alone, doubt: at(21) }],
-  [
-    "six deaths at six chunks",
-    endedAt("died", 17, 18, 19, 20, 21, 22),
-    [],
-    9,
-    fail("ended its process 6 times, alone"),
-  ],
-  ["a thread that ended at a second chunk", endedAt("threw", 21), [17], 2, without(21, 22, false)],
-  ["a second chunk that is not tolerated", endedAt("threw", 21), [17], 1, fail("threw 1")],
-  ["a chunk that an instance does not leave out", endedAt("threw", 17), [17], 2, fail("threw 1")],
-  [
-    "the last chunk of a pack",
-    endedAt("threw", 16),
-    Array.from({ length: 15 }, (_, at) => 17 + at),
-    99,
-    fail("threw 1"),
-  ],
-  [
-    "one chunk more than are left out",
-    endedAt("threw", 31),
-    Array.from({ length: limits.leftOutMax }, (_, at) => 16 + at),
-    99,
-    fail("threw 1"),
-  ],
-  ["a stored partial of the others", stored, [21], 2, fail("overtime 1")],
+/** How the sends of a pack have ended, and how many chunks may fail. */
+const packTable: readonly (readonly [string, readonly Ended[], number, Verdict])[] = [
+  ["a time limit at a chunk", endedAt("overtime", 21), 1, once],
+  ["two time limits at one chunk", endedAt("overtime", 21, 21), 1, without(21)],
+  ["two time limits at two chunks", endedAt("overtime", 20, 21), 1, without(21)],
+  ["two time limits of which the second names none", after(endedAt("overtime", 21), row("overtime")), 1, without(21)], // biome-ignore format: one line
+  ["two time limits at no chunk", row("overtime", "overtime"), 1, fail("overtime 2")],
+  ["a third time limit elsewhere", endedAt("overtime", 21, 21, 25), 9, without(21)],
+  ["two time limits at each of two chunks", endedAt("overtime", 21, 21, 25, 25), 9, without(21, 25)],
+  ["two time limits at each of two chunks, of which one may fail", endedAt("overtime", 21, 21, 25, 25), 1, fail("overtime 4")], // biome-ignore format: one line
+  ["a thread that ended at a chunk", endedAt("threw", 21), 1, without(21)],
+  ["threads that ended at two chunks", endedAt("threw", 17, 21), 2, without(17, 21)],
+  ["one that ended at an excluded chunk again, since its send did not know", endedAt("threw", 21, 21), 1, without(21)], // biome-ignore format: one line
+  ["a chunk that threw", row("threw"), 1, fail("threw 1")],
+  ["a chunk that nothing tolerates", endedAt("threw", 21), 0, fail("threw 1")],
+  ["a chunk of another pack", endedAt("threw", 40), 1, fail("threw 1")],
+  ["as many chunks as are excluded", endedAt("threw", ...many), 99, without(...many)],
+  ["one chunk more", endedAt("threw", ...many, 31), 99, fail("threw 9")],
+  ["three deaths", row("died", "died", "died"), 16, fail("ended its process 3 times, alone")],
 ];
 
 describe("what the records of ended sends mean", () => {
   test.each(packTable)(
     "of a pack that may lack chunks %s has the verdict of the table",
-    (_what, records, left, tolerated, verdict) => {
-      const leftOut = left.map((chunk) => ({ from: chunk, to: chunk + 1, code: "", message: "" }));
-      const made = { sends: records.length, since: 1, leftOut };
+    (_what, records, tolerated, verdict) => {
+      const made = { sends: records.length, since: 1 };
       expect(verdictOf(records, made, { chunks: pack, tolerated })).toEqual(verdict);
     },
   );
 
-  test("what ended before a chunk was left out does not count against the others", () => {
-    const records = endedAt("overtime", 21, 21, 25);
-    const leftOut = [{ from: 21, to: 22, code: "", message: "" }];
-    const made = { sends: 3, since: 3, leftOut, leftOutFrom: 3 };
-    expect(verdictOf(records, made, { chunks: pack, tolerated: 9 })).toEqual(once);
+  test("a pack of which all chunks end their threads fails", () => {
+    const two = { from: 16, to: 18 };
     expect(
-      verdictOf(
-        [...records, { ...(records[2] as Ended), send: 4 }],
-        { ...made, sends: 4 },
-        { chunks: pack, tolerated: 9 },
-      ),
-    ).toEqual(without(25, 26, false));
+      verdictOf(endedAt("threw", 16, 17), { sends: 2, since: 1 }, { chunks: two, tolerated: 9 }),
+    ).toEqual(fail("threw 2"));
   });
 
-  test("however the sends of a pack end, so many more are made for each chunk that is left out", () => {
-    const most = limits.overtimeSendsMax + diedInAllMax + limits.poisonedSendsMax - 2;
+  test("however the sends of a pack end, so many more are made for each chunk that is excluded", () => {
+    const most = limits.overtimeSendsMax + limits.diedSendsMax + limits.poisonedSendsMax - 2;
     fc.assert(
       fc.property(
         fc.infiniteStream(fc.constantFrom<Kind>("overtime", "died", "poison", "threw")),
         fc.infiniteStream(fc.integer({ min: 16, max: 31 })),
         (ends, at) => {
           const records: Ended[] = [];
-          let made: Parameters<typeof verdictOf>[1] = { sends: 1, since: 1 };
+          let excluded: readonly number[] = [];
           for (;;) {
+            const kind = ends.next().value;
             const chunk = at.next().value;
-            records.push({ ...ended(made.sends, ends.next().value), at: { from: chunk, to: chunk + 1 } });
+            // A thread names its chunk, a dead process none; what is excluded is not computed.
+            if (excluded.includes(chunk)) continue;
+            const named = kind === "overtime" || kind === "threw";
+            records.push({ ...ended(records.length + 1, kind), ...(named && { chunk }) });
+            const made = { sends: records.length, since: records.length };
             const verdict = verdictOf(records, made, { chunks: pack, tolerated: 99 });
             if (verdict.kind !== "replace") break;
-            const { leaveOut } = verdict;
-            const sends = made.sends + 1;
-            made = { ...made, sends, since: sends };
-            if (leaveOut === undefined) continue;
-            made = { ...made, leftOut: [...(made.leftOut ?? []), leaveOut], leftOutFrom: sends };
+            excluded = (verdict.excluded ?? []).map((one) => one.chunk);
           }
-          expect(made.sends).toBeLessThanOrEqual(most * (limits.leftOutMax + 1));
+          expect(records.length).toBeLessThanOrEqual(most * (limits.excludedMax + 1));
         },
       ),
     );

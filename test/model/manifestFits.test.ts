@@ -35,14 +35,12 @@ function finishing(
   const isGapped = (pack: number): boolean => gaps.has(pack) && sizeOf(chunksOfPack(layout, pack)) > 1;
   for (let shard = 0; shard < shardsOf(layout); shard += 1) {
     const packs = packsOfShard(layout, shard);
-    const [bits, some] = [emptyBitmap(sizeOf(packs)), emptyBitmap(sizeOf(packs))];
+    const bits = emptyBitmap(sizeOf(packs));
     for (let pack = packs.from; pack < packs.to; pack += 1)
-      if (isGapped(pack)) setBit(some, pack - packs.from);
-      else if (!gone.has(pack)) setBit(bits, pack - packs.from);
+      if (!gone.has(pack)) setBit(bits, pack - packs.from);
     const members = countBits(bits) === sizeOf(packs) ? {} : { members: encodeBitmap(bits) };
-    const lacking = countBits(some);
-    const gapped = lacking === 0 ? {} : { gapped: encodeBitmap(some), lacking };
-    state.sealed[shard] = { ...members, ...gapped, gen: 1, node: true };
+    const lacking = indexesOf(packs).filter(isGapped).length;
+    state.sealed[shard] = { ...members, ...(lacking > 0 && { gaps: lacking }), gen: 1, node: true };
   }
   const missing = joined(
     indexesOf({ from: 0, to: packsOf(layout) }).flatMap((pack) => {
@@ -75,8 +73,8 @@ test("what a worker folds of the members that the leader recorded fits, whatever
   );
 });
 
-test("gaps that lie in no gapped pack, or are more than such packs lack, do not fit", () => {
-  const { state, manifest } = finishing(40, 4, 256, [], [2, 7]);
+test("gaps that lie in other shards, or are more than the partials of one lack, do not fit", () => {
+  const { state, manifest } = finishing(40, 4, 4, [], [2, 7]);
   const other = (...gaps: number[]): Manifest => ({
     ...manifest,
     missing: gaps.map((chunk) => ({ from: chunk, to: chunk + 1 })),
@@ -85,7 +83,9 @@ test("gaps that lie in no gapped pack, or are more than such packs lack, do not 
   expect(differenceFrom(state, other(8, 28))).toBeUndefined();
   expect(differenceFrom(state, other(9, 31))).toBeUndefined();
   expect(differenceFrom(state, other(8, 32))).toMatch(/^missing is/);
-  expect(differenceFrom(state, other(8, 10, 28))).toMatch(/^folded is 37/);
+  expect(differenceFrom(state, other(8, 10, 28))).toMatch(
+    /^missing is 2 chunks in packs of shard 0, the leader has 1$/,
+  );
   expect(differenceFrom(state, { ...other(8, 10, 28), folded: 38 })).toMatch(/^missing is/);
   expect(differenceFrom(state, { ...other(), folded: 38 })).toMatch(/^missing is/);
   const endless = { from: 8, to: Number.MAX_SAFE_INTEGER };

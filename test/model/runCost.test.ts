@@ -48,11 +48,6 @@ describe("the estimated calls of a run", () => {
     }
   });
 
-  it("are one write and a sixteenth of a message for a short pack once its time is known", () => {
-    const { packs } = estimateCalls(shapeOf(10_256, 1, 10));
-    expect(packs).toMatchObject({ write: 10_256, queue: 3 * (256 + 10_000 / 16), delete: 10_256 });
-  });
-
   it("are at most two reads of the marker for a short pack, and one every few seconds for a long one", () => {
     for (const packMs of [10, 1_000, 4_000, 6_000, 300_000]) {
       for (const workers of [1, 2, 40, 2_000]) {

@@ -86,7 +86,7 @@ test("every rule has its number, its row, the functions that keep it and a check
     ([, number]) => Number(number),
   );
   numbered.sort((a, b) => a - b);
-  expect(numbered).toEqual(numbered.map((_, index) => index + 1));
+  expect(numbered).toEqual([...new Set(numbered)]);
   const rows = rowsOf(/^\| rule \| kept by/, architecture);
   expect(rows.map(([rule]) => Number(rule)).sort((a, b) => a - b)).toEqual(numbered);
 

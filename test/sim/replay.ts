@@ -6,14 +6,14 @@ import { simulate as simulateElection } from "./election/simulate.ts";
 import { simulateCase } from "./engine/engineCase.ts";
 import type * as engine from "./engine/everyPoint.ts";
 import { scenarios } from "./engine/scenarios/scenarios.ts";
-import { lossyFrom, shortPacksFrom, unevenFrom } from "./engine/seeds.ts";
+import { lossyFrom, unevenFrom } from "./engine/seeds.ts";
 import { disturbances } from "./scale/disturbances.ts";
 
 const usage = `Replays one world of the simulation in this process, with source positions in stack traces.
 
   npm run sim -- --seed 44               one world of the engine; a negative seed is a world of changing code
   npm run sim -- --seeds 1-400           many worlds, one after the other; those that fail are named
-                                         (from ${shortPacksFrom} short packs, from ${lossyFrom} losses, from ${unevenFrom} unlike packs)
+                                         (from ${lossyFrom} losses, from ${unevenFrom} unlike packs)
   npm run sim -- --case "<title>"        one scenario; a part of the title is enough where only one has it
   npm run sim -- --point leader,17,"dies before"
                                          one fault at one call in the life of a leader or a worker

@@ -4,8 +4,6 @@ import type { Clock } from "../../src/engine/storage/ports.ts";
 export interface Told {
   /** The chunk that the thread came to, which it never ends. */
   readonly doomedAt: (chunk: number) => void;
-  /** Does what is none of the task's time. */
-  readonly outside: (work: () => Promise<void>) => Promise<void>;
 }
 
 /** Ends at the limit or with the signal, as a thread is ended; what it was doing is left where it is. */
@@ -24,27 +22,14 @@ export function limited<T>(
     };
     const unwanted = (): void => end(signal?.reason);
     signal?.addEventListener("abort", unwanted);
-    let leftMs = limitMs;
-    let sinceMs = 0;
-    let takeBack = (): void => {};
-    const resume = (): void => {
-      sinceMs = clock.monotonicMs();
-      takeBack = clock.after(leftMs, () => {
-        const late = new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`);
-        end(at === undefined ? late : new ThreadEndedError(late, at));
-      });
-    };
-    resume();
+    const takeBack = clock.after(limitMs, () => {
+      const late = new CalculationError("time-limit", `the time limit of ${limitMs / 1_000} s is past`);
+      end(at === undefined ? late : new ThreadEndedError(late, at));
+    });
     const doomedAt = (chunk: number): void => {
       at = chunk;
     };
-    const outside = async (other: () => Promise<void>): Promise<void> => {
-      takeBack();
-      leftMs -= clock.monotonicMs() - sinceMs;
-      await other();
-      if (!ended.signal.aborted) resume();
-    };
-    void work(ended.signal, { doomedAt, outside })
+    void work(ended.signal, { doomedAt })
       .then(resolve, reject)
       .finally(() => {
         ended.abort();

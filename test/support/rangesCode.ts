@@ -8,7 +8,7 @@ import { type CoveringPart, encodeSpans, foldParts } from "../../src/engine/calc
 import { describeParams, parseParams } from "../../src/engine/calculation/params.ts";
 import { runCompute } from "../../src/engine/calculation/runJob.ts";
 import { CalculationError, ThreadEndedError } from "../../src/engine/model/errors.ts";
-import { indexesOf, powerFrom, type Range } from "../../src/engine/model/packs.ts";
+import { indexesOf, powerFrom } from "../../src/engine/model/packs.ts";
 import type { Clock, Random } from "../../src/engine/storage/ports.ts";
 import { urgentFirst } from "../../src/engine/worker/threads/urgentFirst.ts";
 import type { ComputeOutput, TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
@@ -194,7 +194,7 @@ export function rangesCode(
         }
         return { chunks, list, ...stops };
       }),
-    compute: ({ from, to, inputs, count, coverTo, gaps, pieces }, task) =>
+    compute: ({ from, to, inputs, count, coverTo, gaps }, task) =>
       onThread(task, { kind: "compute", from, to }, async (ended, told) => {
         let ms = 0;
         const exit = Promise.withResolvers<never>();
@@ -233,15 +233,11 @@ export function rangesCode(
           },
         };
         const cut = { ...(inputs && { inputs }), ...(coverTo && { coverTo }) };
-        const pack = { params: {}, from, to, count, gaps, pieces, ...cut };
+        const pack = { params: {}, from, to, count, gaps, ...cut };
         const onFailed = (chunks: ComputeOutput["failed"]): void => {
           failed = chunks;
         };
-        const onPiece = async (piece: Range): Promise<void> => {
-          const tell = async () => task.onPiece?.(piece);
-          await told.outside(tell).catch((error: unknown) => exit.reject(error));
-        };
-        const computed = runCompute(computing, pack, noFiles, { onFailed, onPiece });
+        const computed = runCompute(computing, pack, noFiles, { onFailed });
         const bytes = await Promise.race([computed, exit.promise]).catch((error: unknown) =>
           Promise.reject(refusals[0] ?? error),
         );

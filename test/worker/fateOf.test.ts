@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import {
   CalculationError,
-  ChunksFailedError,
   CorruptDataError,
   LeasefoldError,
   OtherVersionError,
@@ -33,12 +32,6 @@ const table: readonly (readonly [string, unknown, readonly [Fate, Fate], readonl
   ],
   ["work that takes too long", new CalculationError("time-limit", ""), ["end", "end"], ["end", "end"]],
   ["user code that failed", new CalculationError("t", ""), ["next-attempt", "end"], ["next-attempt", "end"]],
-  [
-    "chunks that failed beside a stored partial",
-    new ChunksFailedError({ chunk: 1, code: "thread-exited", message: "" }, 1, []),
-    ["end", "end"],
-    ["end", "end"],
-  ],
   ["anything else", new Error("bug"), ["next-attempt", "end"], ["next-attempt", "end"]],
 ];
 

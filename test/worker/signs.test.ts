@@ -77,18 +77,6 @@ describe("the sign of a process", () => {
     expect(told).toMatchObject([[{ chunks: { from: 30, to: 40 }, chunk: 34 }]]);
   });
 
-  test("a piece of a pack that is alone is told before it begins", async () => {
-    const { signs, storage, names } = await process();
-    const held = signs.hold(message(3, { from: 30, to: 40, send: 2, repeat: true, alone: true }));
-    await held.begin();
-    for (const from of [30, 35]) {
-      await held.reach({ from, to: from + 5 });
-      const { blobs } = await storage.blobs.list(names.coordination, signBlobs, { metadata: true });
-      const told = blobs.map(({ metadata, name }) => decodeSign(metadata, name).works);
-      expect(told).toMatchObject([[{ chunks: { from, to: from + 5 }, begun: true, alone: true }]]);
-    }
-  });
-
   test("it is written again while work lasts, more and more rarely, and is live all the time", async () => {
     const { world, signs, told, calls } = await process();
     await signs.hold(message(0)).begin();

@@ -1,11 +1,9 @@
-import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { threadPool } from "../../src/app/threadPool.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { noAccess } from "../../src/engine/calculation/files.ts";
 import { CalculationError, ThreadEndedError } from "../../src/engine/model/errors.ts";
-import type { Range } from "../../src/engine/model/packs.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
 /** Which chunk of a pack ends its thread or its time (docs/ARCHITECTURE.md, rule 32). */
@@ -50,43 +48,12 @@ test("a pack whose chunks all are slow blames none of them at its limit", async 
   expect(error).not.toBeInstanceOf(ThreadEndedError);
 });
 
-test("chunks that are left out are not computed, and are told as failed", async () => {
-  const leftOut = [{ from: 1, to: 3, code: "thread-exited", message: "chunk 1: it left" }];
+test("chunks that are excluded are not computed, and are told as failed", async () => {
+  const excluded = [1, 2].map((chunk) => ({ chunk, code: "thread-exited", message: "it left" }));
   const made = await pool.compute(
-    { ...chunks({ exits: "1,2" }), gaps: { most: 2, last: false, leftOut } },
+    { ...chunks({ exits: "1,2" }), gaps: { most: 2, last: false, excluded } },
     task,
   );
   expect(sumOf(made)).toBe(0 + 3);
-  expect(made.failed).toMatchObject([
-    { chunk: 1, code: "thread-exited", message: "chunk 1: it left" },
-    { chunk: 2, code: "thread-exited" },
-  ]);
-});
-
-test("the time for which a thread waits before a piece is none of its limit", async () => {
-  const onPiece = async () => void (await once(AbortSignal.timeout(700), "abort"));
-  const pieces = [0, 1, 2, 3].map((from) => ({ from, to: from + 1 }));
-  const limited = { ...task, limitMs: 1_500, onPiece };
-  expect(sumOf(await pool.compute({ ...chunks(), pieces }, limited))).toBe(6);
-  const error = await failureOf(pool.compute({ ...chunks({ hangs: "3" }), pieces }, limited));
-  expect(error).toBeInstanceOf(ThreadEndedError);
-  expect(error).toMatchObject({ code: "time-limit", chunk: 3 });
-});
-
-test("a thread waits before each piece of its pack until its process has told of it", async () => {
-  const reached: Range[] = [];
-  const pieces = [
-    { from: 0, to: 3 },
-    { from: 3, to: 4 },
-  ];
-  let refuses = false;
-  const onPiece = async (piece: Range): Promise<void> => {
-    reached.push(piece);
-    if (refuses && piece.from === 3) throw new Error("storage is away");
-  };
-  expect(sumOf(await pool.compute({ ...chunks(), pieces }, { ...task, onPiece }))).toBe(6);
-  expect(reached).toEqual(pieces);
-  refuses = true;
-  const error = await failureOf(pool.compute({ ...chunks({ exits: "3" }), pieces }, { ...task, onPiece }));
-  expect(error).toMatchObject({ message: "storage is away" });
+  expect(made.failed).toEqual(excluded);
 });

@@ -1,5 +1,4 @@
 import { CalculationError, type FailedChunk, failRunCode, laterCode, mayPass } from "../model/errors.ts";
-import type { LeftOut } from "../model/leftOut.ts";
 import { limits } from "../model/limits.ts";
 import { type Range, sizeOf } from "../model/packs.ts";
 
@@ -12,12 +11,12 @@ export interface GapsAllowed {
   /** No chunk may ask for a later attempt any more. */
   readonly asksOver?: boolean | undefined;
   /** These are not computed: earlier sends ended at them. */
-  readonly leftOut?: readonly LeftOut[] | undefined;
+  readonly excluded?: readonly FailedChunk[] | undefined;
 }
 
 /** The chunks of a pack that fail in one attempt, ascending. */
 export function gapsIn(pack: Range & { readonly gaps?: GapsAllowed | undefined }) {
-  const { most = 0, last = false, asksOver = false, leftOut = [] } = pack.gaps ?? {};
+  const { most = 0, last = false, asksOver = false, excluded = [] } = pack.gaps ?? {};
   const failed = new Map<number, CalculationError>();
 
   const firstWith = (code: string): CalculationError | undefined => {
@@ -37,9 +36,9 @@ export function gapsIn(pack: Range & { readonly gaps?: GapsAllowed | undefined }
   }
 
   return {
-    /** Whether a chunk is left out; it then is a gap. */
-    leavesOut(index: number): boolean {
-      const found = leftOut.find(({ from, to }) => from <= index && index < to);
+    /** Whether a chunk is excluded; it then is a gap. */
+    excludes(index: number): boolean {
+      const found = excluded.find(({ chunk }) => chunk === index);
       if (found !== undefined) add(index, new CalculationError(found.code, found.message));
       return found !== undefined;
     },

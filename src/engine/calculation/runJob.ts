@@ -94,8 +94,6 @@ export interface ComputeHooks {
   readonly searchOn?: () => boolean;
   /** Before each chunk, and with `undefined` after it. */
   readonly onChunk?: (index: number | undefined) => void;
-  /** Before the first chunk of each piece. */
-  readonly onPiece?: (piece: Range) => Promise<void>;
   /** Gets the chunks of the pack that its partial lacks, ascending, if there are any; the later ones without a message. */
   readonly onFailed?: (failed: readonly FailedChunk[]) => void;
 }
@@ -103,8 +101,6 @@ export interface ComputeHooks {
 type Pack = ChunkRange & {
   readonly params: unknown;
   readonly gaps?: GapsAllowed | undefined;
-  /** All of the pack, in order, where somebody wants to be told which of them is reached. */
-  readonly pieces?: readonly Range[] | undefined;
 };
 
 /**
@@ -115,11 +111,10 @@ export async function runCompute(
   calculation: AnyCalculation,
   pack: Pack,
   files: Files = noFiles,
-  { searchOn = () => true, onChunk = () => {}, onPiece, onFailed = () => {} }: ComputeHooks = {},
+  { searchOn = () => true, onChunk = () => {}, onFailed = () => {} }: ComputeHooks = {},
 ): Promise<Uint8Array> {
   const { params, from, to } = pack;
   const isOne = to - from === 1;
-  const pieces = new Map(pack.pieces?.map((piece) => [piece.from, piece]));
   let gaps = gapsIn(pack);
   const computeChunk = async (index: number): Promise<unknown> => {
     const chunk = { index, count: pack.count, input: pack.inputs?.[index - from], params, files };
@@ -134,9 +129,7 @@ export async function runCompute(
     const tree = treeOf(calculation, params, from);
     const gather = gathering(calculation, files);
     for (let index = from; index < to; index += 1) {
-      const piece = pieces.get(index);
-      if (piece !== undefined) await onPiece?.(piece);
-      if (gaps.leavesOut(index)) continue;
+      if (gaps.excludes(index)) continue;
       let part: unknown;
       try {
         part = await compute(index);

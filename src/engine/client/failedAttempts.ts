@@ -1,5 +1,6 @@
 import pMap from "p-map";
 import { decodeJson, unlessUnreadable } from "../model/decode.ts";
+import { isOutdated, parseOutputFacts } from "../model/output.ts";
 import { type Failure, failureSchema } from "../model/run.ts";
 import { parseTried, resultBlobs, runBlobs, type Work } from "../model/runBlobs.ts";
 import { isFinal, type State } from "../model/state.ts";
@@ -67,5 +68,6 @@ async function isDone({ storage, names }: Client, { run, uid, generation }: Stat
     work.kind === "finish"
       ? [names.results, resultBlobs(run, uid).manifest(generation)]
       : [names.runs, outputOf(work)];
-  return (await storage.blobs.head(container, name)).kind === "found";
+  const found = await storage.blobs.head(container, name);
+  return found.kind === "found" && !isOutdated(parseOutputFacts(found.properties.contentType), generation);
 }

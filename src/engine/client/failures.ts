@@ -114,7 +114,8 @@ async function withChunks(
  * send ended.
  */
 function byChunk(failure: FailureView): readonly FailureView[] {
-  const { gaps, at = chunkIn(failure.message), ...one } = failure;
+  const { gaps, chunk: _, ...one } = failure;
+  const at = chunkIn(failure.message);
   if (gaps === undefined) return [at === undefined ? one : { ...one, chunks: at }];
   const told = gaps.first.map(({ chunk, code, message }) => ({
     ...{ ...one, chunks: { from: chunk, to: chunk + 1 } },

@@ -208,7 +208,7 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
   const total = packsOf(layout);
   const givenUp = givenUpOf(state);
   const sent = Math.min(packsDone + packsFailed + state.inFlight, total) - givenUp.unsent;
-  const lost = splitLost(packsFailed, givenUp.packs, state.packsGapped);
+  const lost = splitLost(packsFailed, givenUp.packs);
   return {
     packs: { total, sent, done: packsDone, ...lost, again: state.sentAgain },
     chunks: {

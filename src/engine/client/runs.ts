@@ -233,5 +233,5 @@ const countsOf = (counts: ClosedRun["packs"]): RunView["chunks"] =>
   counts && {
     total: counts.total,
     done: counts.done,
-    ...splitLost(counts.failed, counts.givenUp ?? 0, counts.gapped),
+    ...splitLost(counts.failed, counts.givenUp),
   };

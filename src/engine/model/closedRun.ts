@@ -10,10 +10,9 @@ import { versions } from "./versions.ts";
  * state and the manifest decide, and a leader that was deposed for minutes may leave one of a run that has been deleted since.
  */
 const count = z.int().nonnegative();
-/** `failed` includes those given up, and packs with gaps. */
+/** `failed` includes those given up. */
 const counts = z.object({
-  ...{ total: count, done: count, failed: count },
-  ...{ givenUp: count.optional(), gapped: count.optional() },
+  ...{ total: count, done: count, failed: count, givenUp: count.optional() },
 });
 
 const closedRunSchema = z.object({

@@ -140,17 +140,6 @@ export interface FailedChunk {
   readonly message: string;
 }
 
-/** Chunks of a pack failed, and a partial of its others is stored. Code and message are those of one of them. */
-export class ChunksFailedError extends CalculationError {
-  readonly failed: number;
-  readonly first: readonly FailedChunk[];
-  constructor({ code, message }: FailedChunk, failed: number, first: readonly FailedChunk[]) {
-    super(code, message);
-    this.failed = failed;
-    this.first = first;
-  }
-}
-
 /** A bug in Leasefold. */
 export class InvariantError extends LeasefoldError {}
 

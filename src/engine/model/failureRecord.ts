@@ -1,6 +1,5 @@
 import { limits } from "./limits.ts";
 import { planTag } from "./output.ts";
-import type { Range } from "./packs.ts";
 import type { Failure } from "./run.ts";
 import { versions } from "./versions.ts";
 
@@ -17,8 +16,8 @@ export interface ToldFailure {
   readonly laterS?: number;
   /** Where the other chunks of its pack have a partial: how many failed, and the plan that it is of, as outputs carry it. */
   readonly gaps?: { readonly failed: number; readonly plan: string | undefined };
-  /** The chunks that were computed when the send ended with its thread or process. */
-  readonly at?: Range | undefined;
+  /** The chunk at which the send ended with its thread. */
+  readonly chunk?: number | undefined;
 }
 
 /** Characters of a message in metadata, which have 8 KB. */
@@ -29,7 +28,7 @@ const toldCharactersMax = 500;
  * `plan`: its SHA-256.
  */
 export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
-  const { cause, code, attempts, attemptsMax, final, gaps, at, laterS } = failure;
+  const { cause, code, attempts, attemptsMax, final, gaps, chunk, laterS } = failure;
   const message = failure.message.slice(0, limits.errorCharactersMax);
   const record: Failure = { v: versions.failure, ...failure, message };
   const metadata: Record<string, string> = {
@@ -42,14 +41,13 @@ export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
     ...(laterS === undefined ? {} : { later: String(laterS) }),
     ...(gaps === undefined ? {} : { failed: String(gaps.failed) }),
     ...(gaps === undefined || plan === undefined ? {} : { plan: planTag(plan) }),
-    ...(at === undefined ? {} : { at: `${at.from}-${at.to}` }),
+    ...(chunk === undefined ? {} : { chunk: String(chunk) }),
   };
   return { body: JSON.stringify(record), write: { contentType: "application/json", metadata } };
 }
 
 export function decodeToldFailure(metadata: Readonly<Record<string, string>>): ToldFailure {
   const number = (name: string): number => Number(metadata[name] ?? 0) || 0;
-  const at = /^(\d+)-(\d+)$/.exec(metadata["at"] ?? "");
   return {
     cause: metadata["cause"] ?? "error",
     code: metadata["code"] ?? "",
@@ -58,7 +56,7 @@ export function decodeToldFailure(metadata: Readonly<Record<string, string>>): T
     attemptsMax: number("attemptsmax"),
     final: metadata["final"] === "1",
     ...(number("later") === 0 ? {} : { laterS: number("later") }),
-    ...(at === null ? {} : { at: { from: Number(at[1]), to: Number(at[2]) } }),
+    ...(metadata["chunk"] === undefined ? {} : { chunk: number("chunk") }),
     ...(number("failed") === 0 ? {} : { gaps: { failed: number("failed"), plan: metadata["plan"] } }),
   };
 }

@@ -108,16 +108,15 @@ interface Lost {
 interface Counts extends Lost {
   readonly total: number;
   readonly done: number;
-  readonly gapped?: number | undefined;
 }
 
 /**
- * How far a run is, in packs, or in chunks where packs have gaps: of these only some chunks failed. `ended` is progress: what
+ * How far a run is, in packs, or in chunks where only some chunks of packs failed. `ended` is progress: what
  * has ended, or of a run that has ended or ends early, that whose work the result has. A retry that waits keeps what is
  * done, and computes again what failed before it. Undefined until planned.
  */
 export function progressOf({ active, phase, keep, packs, chunks }: Counted) {
-  const byChunk = chunks !== undefined && (packs?.gapped ?? 0) > 0;
+  const byChunk = packs !== undefined && chunks !== undefined && lostOf(packs) === 0 && lostOf(chunks) > 0;
   const counts = byChunk ? chunks : packs;
   if (counts === undefined) return undefined;
   const withFailed = active && phase !== "waiting" && keep !== true;
@@ -152,9 +151,8 @@ export function prefixesText(prefixes: readonly number[], chunks: number): strin
   return `it may end after ${first} of ${countOf(chunks, "chunk")}; the figures are of all`;
 }
 
-/** Packs that are progress, as in `progressOf`; those with gaps are. */
-export const endedPacks = (view: Counted): number =>
-  (progressOf({ ...view, chunks: undefined })?.ended ?? 0) + (view.packs?.gapped ?? 0);
+/** Packs that are progress, as in `progressOf`. */
+export const endedPacks = (view: Counted): number => progressOf({ ...view, chunks: undefined })?.ended ?? 0;
 
 /** The state of a run as text, such as `computing, paused`. Returns states of newer versions unchanged. */
 export const stateText = (run: {
@@ -179,12 +177,11 @@ export function lostWord(view: Counted): string {
   return phase === "complete" || keep === true ? "missing" : "failed";
 }
 
-/** `3 failed`, `332 given up`, `335 missing (332 given up)`, or of packs `2 with gaps, 3 failed`. */
-export function lostText(view: Counted, lost: Lost & { readonly gapped?: number | undefined }): string {
-  const { failed, givenUp = 0, gapped = 0 } = lost;
+/** `3 failed`, `332 given up`, `335 missing (332 given up)`. */
+export function lostText(view: Counted, lost: Lost): string {
+  const { failed, givenUp = 0 } = lost;
   const more = failed === 0 || givenUp === 0 ? "" : ` (${count(givenUp)} given up)`;
-  const gaps = gapped === 0 ? "" : `${count(gapped)} with gaps, `;
-  return `${gaps}${count(lostOf(lost))} ${lostWord(view)}${more}`;
+  return `${count(lostOf(lost))} ${lostWord(view)}${more}`;
 }
 
 /**
@@ -192,10 +189,10 @@ export function lostText(view: Counted, lost: Lost & { readonly gapped?: number 
  * only. Empty where nothing is in flight.
  */
 export function inFlightText(
-  packs: Lost & { readonly sent: number; readonly done: number; readonly gapped?: number | undefined },
+  packs: Lost & { readonly sent: number; readonly done: number },
   computedBy: { readonly instances: number; readonly threads: number } | undefined,
 ): string {
-  const flying = packs.sent - packs.done - (packs.gapped ?? 0) - lostOf(packs);
+  const flying = packs.sent - packs.done - lostOf(packs);
   if (flying <= 0) return "";
   if (computedBy === undefined) return count(flying);
   const computed = Math.min(computedBy.threads, flying);

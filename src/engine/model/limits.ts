@@ -16,7 +16,7 @@ export const limits = {
    *  (learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata). */
   inlineBytesMax: 4_096,
   /** Chunks of a pack that may have gaps, of which a bitmap rides in metadata too, and gaps whose errors a record tells. */
-  gappedChunksMax: 32_768,
+  gapsChunksMax: 32_768,
   gapsToldMax: 20,
   /** Partials of the run that is reused of which a worker keeps the names: some 100 bytes each. What is beyond is computed. */
   reusedListedMax: 250_000,
@@ -104,12 +104,6 @@ export const limits = {
   urgentYoungPacks: 256,
 
   // Sends.
-  /** Packs of one message: those that together take no longer than `packMsMin`, but at most this many, */
-  packsPerMessageMax: 16,
-  /** and so few that at least this many messages are left of a run. */
-  messagesLeftMin: 8,
-  /** A worker that has been at a message for this long enqueues the packs that it has not begun one by one. */
-  messageMsMax: 1_000,
   /** Tries of an enqueue without an answer, in addition to the SDK's own. */
   sendTries: 3,
   /** Sends between two writes of the state: what a crash may send twice. */
@@ -121,9 +115,6 @@ export const limits = {
   /** The same while at most this many packs compute at once; fewer for packs that are not short. */
   sendsAtOnceMin: 16,
   shortPackMs: 3_000,
-  /** An enqueue without an answer for this long is made once more, for at most this share of the enqueues. */
-  hedgeAfterMs: 250,
-  hedgesShare: 0.01,
   /** A second wake follows the first after this: the first may reach a leader that is just leaving. */
   secondWakeS: 5,
 
@@ -179,8 +170,8 @@ export const limits = {
   diedSendsMax: 3,
   /** and in poison. */
   poisonedSendsMax: 3,
-  /** So often later sends of a pack leave out what ended them instead, and its sends count anew. */
-  leftOutMax: 8,
+  /** So many chunks of a pack that ended its sends are excluded from later ones, before it fails whole. */
+  excludedMax: 8,
   /** A worker that cannot record how a send ended retries for this long; a new process would have to guess. */
   endRetryMs: 60_000,
   /** Characters of an error kept in a record. */

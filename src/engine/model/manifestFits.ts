@@ -1,12 +1,9 @@
-import { clearBit, countBits, encodeBitmap, fullBitmap } from "./bitmap.ts";
 import { accepts } from "./identity.ts";
 import { limits } from "./limits.ts";
 import {
-  chunksOfPack,
   indexesOf,
   joined,
   type Layout,
-  packsIn,
   packsOf,
   type Range,
   rangesOfShard,
@@ -38,7 +35,9 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
   const shards = indexesOf({ from: 0, to: shardsOf(layout) });
   const open = shards.filter((shard) => state.sealed[shard] === undefined);
   if (open.length > 0) return `${open.length} of ${shards.length} shards are open`;
-  const { missing, folded } = countedOf(state, layout, manifest);
+  const missing = gapsBy(state, layout, manifest.missing);
+  if (typeof missing === "string") return missing;
+  const folded = layout.chunks - chunksIn(missing);
   const extension = manifest.blob.slice(manifest.blob.lastIndexOf(".") + 1);
   const counted = {
     run,
@@ -56,8 +55,6 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
     const theirs = shown(manifest[field as keyof typeof counted]);
     if (theirs !== shown(mine)) return `${field} is ${clip(theirs)}, the leader has ${clip(shown(mine))}`;
   }
-  const lost = layout.chunks - folded;
-  if (chunksIn(missing) !== lost) return `missing is ${chunksIn(missing)} chunks, the leader has ${lost}`;
   for (const document of ["spec", "plan"] as const) {
     const [theirs, mine] = [manifest[document], state[document]];
     // A worker of an earlier version names neither. Whoever can take a name out of a manifest can forge all of it.
@@ -71,47 +68,30 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
 }
 
 /**
- * What the leader counted. Of a gapped pack that is only how many chunks it lacks, so which ones is taken from the manifest; then
- * `missing` and `folded` make up the run only if it has as many.
+ * The gaps that the leader counted. Of packs whose partials have some it knows only how many, by shard, so which chunks these are
+ * is taken from the manifest. Says what differs where that tells of more or fewer.
  */
-function countedOf(
-  { sealed }: State,
-  layout: Layout,
-  manifest: Manifest,
-): Pick<Manifest, "missing" | "folded"> {
-  const shards = indexesOf({ from: 0, to: shardsOf(layout) });
-  const gapped = shards.flatMap((shard) => packsIn(layout, shard, sealed[shard]?.gapped));
-  const told = membersFrom(layout, gapped, manifest.missing);
-  const missing = joined(
-    shards.flatMap((shard) => rangesOfShard(layout, shard, sealed[shard]?.members, "missing", told.members)),
-  );
-  const lacking = shards.reduce((sum, shard) => sum + (sealed[shard]?.lacking ?? 0), 0);
-  return { missing, folded: layout.chunks - chunksIn(missing) + told.lacking - lacking };
-}
-
-/** Bitmaps of the chunks that gapped packs have by a manifest's gaps, both ascending, and how many chunks they lack together. */
-function membersFrom(
-  layout: Layout,
-  gapped: readonly number[],
-  gaps: readonly Range[],
-): { readonly members: ReadonlyMap<number, string>; readonly lacking: number } {
-  const members = new Map<number, string>();
-  let lacking = 0;
+function gapsBy({ sealed }: State, layout: Layout, told: readonly Range[]): Range[] | string {
+  const all: Range[] = [];
+  // Both ascend.
   let at = 0;
-  for (const pack of gapped) {
-    const { from, to } = chunksOfPack(layout, pack);
-    const bits = fullBitmap(to - from);
-    while ((gaps[at]?.to ?? to) <= from) at += 1;
-    // The last of them may reach into the next pack.
-    for (let next = at; (gaps[next]?.from ?? to) < to; next += 1) {
-      const gap = gaps[next] as Range;
-      for (let chunk = Math.max(gap.from, from); chunk < Math.min(gap.to, to); chunk += 1)
-        clearBit(bits, chunk - from);
+  for (const shard of indexesOf({ from: 0, to: shardsOf(layout) })) {
+    const { members, gaps = 0 } = sealed[shard] ?? {};
+    let there = 0;
+    for (const { from, to } of rangesOfShard(layout, shard, members, "folded")) {
+      while ((told[at]?.to ?? to) <= from) at += 1;
+      // The last of them may reach into the next pack.
+      for (let next = at; (told[next]?.from ?? to) < to; next += 1) {
+        const gap = told[next] as Range;
+        all.push({ from: Math.max(gap.from, from), to: Math.min(gap.to, to) });
+        there += sizeOf(all.at(-1) as Range);
+      }
     }
-    lacking += to - from - countBits(bits);
-    members.set(pack, encodeBitmap(bits));
+    if (there !== gaps)
+      return `missing is ${there} chunks in packs of shard ${shard}, the leader has ${gaps}`;
+    all.push(...rangesOfShard(layout, shard, members, "missing"));
   }
-  return { members, lacking };
+  return joined(all.sort((a, b) => a.from - b.from));
 }
 
 const chunksIn = (ranges: readonly Range[]): number => ranges.reduce((sum, range) => sum + sizeOf(range), 0);

@@ -1,8 +1,6 @@
 import * as z from "zod";
 import { decodeJson, idSchema, sha256Pattern, versioned } from "./decode.ts";
-import { leftOutSchema } from "./leftOut.ts";
-import { limits } from "./limits.ts";
-import { rangeSchema } from "./run.ts";
+import { failedChunkSchema } from "./run.ts";
 import type { Work } from "./runBlobs.ts";
 import { versions } from "./versions.ts";
 
@@ -39,7 +37,7 @@ const common = {
 
 const workMessageSchema = z.discriminatedUnion("kind", [
   z.object({ ...common, kind: z.literal("plan") }),
-  /** One pack, or with `until` also those that follow it, as long as itself but for the last: all chunks below `until`. */
+  /** Chunks `[from, to)` of a pack. */
   z
     .object({
       ...common,
@@ -48,17 +46,13 @@ const workMessageSchema = z.discriminatedUnion("kind", [
       pack: count,
       from: count,
       to: count,
-      until: count.optional(),
-      /** Chunks that are not computed, and those that the death of a process is narrowed down to (rule 32). */
-      leftOut: z.array(leftOutSchema).optional(),
-      doubt: rangeSchema.optional(),
+      /** Chunks that are not computed, since earlier sends ended at them (rule 32). */
+      excluded: z.array(failedChunkSchema).optional(),
     })
-    .refine(
-      ({ from, to, until = to }) => until > from && until <= from + (to - from) * limits.packsPerMessageMax,
-    ),
+    .refine(({ from, to }) => to > from),
   /**
    * Folds the packs of a shard (level 1), or neighboring nodes of the level below. `members` is the bitmap of packs to fold
-   * whole (absent: all), `gapped` that of packs to fold with gaps; `childGens` gives the generation of each node if they differ from `gen`.
+   * (absent: all); `childGens` gives the generation of each node if they differ from `gen`.
    */
   z.object({
     ...common,
@@ -66,15 +60,13 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     level: z.int().positive(),
     index: count,
     members: z.string().optional(),
-    gapped: z.string().optional(),
     childGens: z.string().optional(),
   }),
-  /** Folds the top of the tree and writes the result; `members` and `gapped` if the top is the packs. */
+  /** Folds the top of the tree and writes the result; `members` if the top is the packs. */
   z.object({
     ...common,
     kind: z.literal("finish"),
     members: z.string().optional(),
-    gapped: z.string().optional(),
     childGens: z.string().optional(),
     /** The run stopped after so many chunks: the fold of that prefix is finished. */
     stopped: count.optional(),
@@ -132,17 +124,6 @@ export const encodeMessage = (message: WorkMessage): string => JSON.stringify(me
 /** Throws `OtherVersionError` or `CorruptDataError`. */
 export const decodeMessage = (text: string): WorkMessage =>
   decodeJson(workMessageSchema, text, "the message");
-
-/** The same work as messages of one pack each. */
-export function onePackEach(message: WorkMessage): readonly WorkMessage[] {
-  if (message.kind !== "compute" || message.until === undefined) return [message];
-  const { until, ...first } = message;
-  const chunks = first.to - first.from;
-  const ones: WorkMessage[] = [];
-  for (let from = first.from; from < until; from += chunks)
-    ones.push({ ...first, pack: first.pack + ones.length, from, to: Math.min(from + chunks, until) });
-  return ones;
-}
 
 /** The number of the attempt within its send that a message asks for. */
 export const attemptOf = ({ tries = 0 }: Pick<WorkMessage, "tries">): number => tries + 1;

@@ -5,10 +5,10 @@ import { isFinal, type State } from "./state.ts";
 import { cutTo, nextPrefix, shardsOfPrefix } from "./stop.ts";
 
 /**
- * What readers of a state see of its packs. `gapped`: only some of its chunks failed. `givenUp`: the run ended early without
+ * What readers of a state see of its packs. `givenUp`: the run ended early without
  * it, and no leader knew that it had failed.
  */
-export type Outcome = "done" | "gapped" | "failed" | "givenUp" | "inFlight";
+export type Outcome = "done" | "failed" | "givenUp" | "inFlight";
 
 /** How the packs of a shard are, each undefined if it was not sent; undefined where nothing of the shard was sent or done. */
 export function outcomesOf(
@@ -24,11 +24,7 @@ export function outcomesOf(
   const sealed = state.sealed[shard];
   if (sealed !== undefined) {
     const isMember = bitsOf(packs, sealed.members);
-    const isGapped = bitsOf(packs, sealed.gapped);
-    return (pack) => {
-      if (isMember?.(pack) !== false) return "done";
-      return isGapped?.(pack) === true ? "gapped" : lost(pack);
-    };
+    return (pack) => (isMember?.(pack) !== false ? "done" : lost(pack));
   }
   const open = state.open[shard];
   if (open === undefined) return undefined;
@@ -37,7 +33,6 @@ export function outcomesOf(
   const sentUpTo = isFinal(state.phase) ? 0 : (gaveUp?.cursor ?? state.cursor);
   return (pack) => {
     if (isDone?.(pack) === true) return "done";
-    if (open.gapped?.[pack] !== undefined) return "gapped";
     if (isLost?.(pack) === true) return lost(pack);
     return pack < sentUpTo ? "inFlight" : undefined;
   };
@@ -95,7 +90,7 @@ export function stopOf(state: State): Stop | undefined {
     const { from, to } = packsOfShard(layout, shard);
     for (let pack = from; outcome !== undefined && pack < to; pack += 1) {
       const is = outcome(pack);
-      if (is === "done" || is === "gapped") packs.done += 1;
+      if (is === "done") packs.done += 1;
       else if (is === "failed") packs.failed += 1;
     }
   }

@@ -17,6 +17,8 @@ export interface OutputFacts {
   readonly code?: string | undefined;
   /** Of a partial: what its bytes depend on beside the code, see `keyOf`. */
   readonly key?: string | undefined;
+  /** How many chunks of its pack a partial lacks, and the generation that made it: a later one computes the pack whole. */
+  readonly gaps?: { readonly chunks: number; readonly gen: number } | undefined;
   /** It names files that were saved, which no other run has. */
   readonly saves?: boolean | undefined;
   /** Of the fold of a prefix: whether the calculation stops there. */
@@ -25,12 +27,13 @@ export interface OutputFacts {
 
 export function outputContentType(
   base: string,
-  { ms, attempt, plan, code, key, saves, stops }: OutputFacts,
+  { ms, attempt, plan, code, key, gaps, saves, stops }: OutputFacts,
 ): string {
   const facts = [base, `ms=${Math.round(ms)}`, `attempt=${attempt}`];
   if (plan !== undefined) facts.push(`plan=${plan}`);
   if (code !== undefined) facts.push(`code=${encodeURIComponent(code)}`);
   if (key !== undefined) facts.push(`key=${key}`);
+  if (gaps !== undefined) facts.push(`gaps=${gaps.chunks}.${gaps.gen}`);
   if (saves === true) facts.push("saves=1");
   if (stops !== undefined) facts.push(`stops=${stops ? 1 : 0}`);
   return facts.join("; ");
@@ -45,15 +48,19 @@ export interface WantedOutput extends WantedCode {
 /** A plan's hash as its outputs carry it: names of a million partials are listed again and again. */
 export const planTag = (sha256: string): string => sha256.slice(0, 16);
 
+/** Whether `tag` is that of the wanted plan. */
+const isOfPlan = ({ plan }: WantedOutput, tag: string | undefined): boolean =>
+  plan !== undefined && tag === planTag(plan);
+
 /** Whether an output may be folded. One that names no plan or no code never is. */
 export const belongsTo = (
   wanted: WantedOutput,
   { plan, code }: Pick<OutputFacts, "plan" | "code">,
 ): boolean => accepts(wanted, code) && isOfPlan(wanted, plan);
 
-/** Whether `tag` is that of the wanted plan. */
-export const isOfPlan = ({ plan }: WantedOutput, tag: string | undefined): boolean =>
-  plan !== undefined && tag === planTag(plan);
+/** Whether a partial is one with gaps of an earlier generation: it counts as missing, and gives way to one of this. */
+export const isOutdated = ({ gaps }: Pick<OutputFacts, "gaps">, gen: number): boolean =>
+  gaps !== undefined && gaps.gen < gen;
 
 /** Parses the facts; absent or malformed ones count as nothing, since they are only statistics. */
 export function parseOutputFacts(contentType: string): OutputFacts {
@@ -68,12 +75,14 @@ export function parseOutputFacts(contentType: string): OutputFacts {
   const plan = parameters.get("plan");
   const key = parameters.get("key");
   const stops = parameters.get("stops");
+  const [, gaps, gen] = /^(\d{1,8})\.(\d{1,8})$/.exec(parameters.get("gaps") ?? "") ?? [];
   return {
     ms: number(parameters.get("ms")),
     attempt: number(parameters.get("attempt")),
     ...(plan === undefined ? {} : { plan }),
     ...(code === undefined ? {} : { code: plain(code) }),
     ...(key === undefined ? {} : { key }),
+    ...(gaps === undefined ? {} : { gaps: { chunks: Number(gaps), gen: Number(gen) } }),
     ...(parameters.get("saves") === "1" ? { saves: true } : {}),
     ...(stops === undefined ? {} : { stops: stops === "1" }),
   };
@@ -90,12 +99,10 @@ function plain(code: string): string {
 /** What a fold needs in addition to the bytes of a partial or node. A node carries it in its metadata. */
 export interface FoldFacts {
   /**
-   * For a shard's node: the bitmap of the packs that are folded into it whole; absent: all. For the partial of a gapped
-   * pack: that of the chunks folded into it, by their index in the pack.
+   * For a shard's node: the bitmap of the packs that are folded into it. For a partial: that of the chunks folded into it, by
+   * their index in the pack. Absent: all.
    */
   readonly members?: string | undefined;
-  /** For a shard's node: the bitmap of the gapped packs among those folded into it; absent: none. */
-  readonly gapped?: string | undefined;
   /** Folded chunks. */
   readonly folded: number;
   /** Attempts of the folded packs together. */
@@ -107,15 +114,8 @@ export interface FoldFacts {
 /** Identities listed at most: metadata has 8 KB, which a node's inline bytes share. */
 const versionsMax = 16;
 
-export const encodeFoldFacts = ({
-  members,
-  gapped,
-  folded,
-  attempts,
-  code,
-}: FoldFacts): Record<string, string> => ({
+export const encodeFoldFacts = ({ members, folded, attempts, code }: FoldFacts): Record<string, string> => ({
   ...(members === undefined ? {} : { members }),
-  ...(gapped === undefined ? {} : { gapped }),
   folded: String(folded),
   attempts: String(attempts),
   // Not every client accepts metadata with an empty value.
@@ -128,7 +128,6 @@ const count = z
   .transform(Number);
 const foldFactsSchema = z.object({
   members: z.string().optional(),
-  gapped: z.string().optional(),
   folded: count,
   attempts: count,
   code: z

@@ -96,16 +96,9 @@ export function powerFrom(size: number): number {
 /** The power of two whose ratio to `size` is the least. */
 const powerNear = (size: number): number => 2 ** Math.round(Math.log2(size));
 
-/** How many packs of so many ms one message carries while so many are left: a quarter second of them, fewer at the end. */
-export function packsPerMessage(packMs: number, left: number): number {
-  const { packMsMin, packsPerMessageMax, messagesLeftMin } = limits;
-  const most = Math.min(packsPerMessageMax, packMsMin / Math.max(packMs, 1), left / messagesLeftMin);
-  return Math.max(1, Math.floor(most));
-}
-
 /**
  * Chunks per pack: the total work divided by 180 packs, or by 40 while packs are shorter than half a second, and by four for
- * each of so many `workers`, but about a quarter second or more, and at most 25 s for a pack and a quarter of the time limit of its attempt. Unless one pack holds
+ * each of so many `workers`, but a quarter second or more, and at most 25 s for a pack and a quarter of the time limit of its attempt. Unless one pack holds
  * all chunks it is a power of two, so that its partial is one span of the tree (`foldTree.ts`).
  */
 export function packSizeFor(chunks: number, chunkMs: number, limitMs: number, workers = 0): number {
@@ -117,10 +110,12 @@ export function packSizeFor(chunks: number, chunkMs: number, limitMs: number, wo
   const mostMs = Math.min(limits.packMsMax, limitMs * limits.packLimitShare);
   const aimed = Math.min(aimedMs, mostMs) / Math.max(chunkMs, 0.000_001);
   if (aimed >= chunks) return chunks;
-  const size = powerNear(aimed);
+  const near = powerNear(aimed);
   // Few packs balance better if they are smaller.
-  const isTooLong = size * chunkMs > mostMs || (size > aimed && chunks / size < limits.packsFew);
-  return Math.max(1, isTooLong ? size / 2 : size);
+  const isTooLong = near * chunkMs > mostMs || (near > aimed && chunks / near < limits.packsFew);
+  const size = isTooLong ? near / 2 : near;
+  const isTooShort = size * chunkMs < limits.packMsMin && 2 * size * chunkMs <= mostMs;
+  return Math.max(1, isTooShort ? Math.min(2 * size, chunks) : size);
 }
 
 /** Whether more workers could make the packs of so much work smaller, so that it is worth a look how many there are. */
@@ -131,15 +126,15 @@ export const reusablePackSize = (chunks: number, size: number): number =>
   Math.min(size, Math.max(1, 2 ** Math.floor(Math.log2(chunks / limits.packsReusable))));
 
 /**
- * Chunk ranges of a shard that are folded, or that are missing; ascending. `members` are its packs that are folded whole
- * (absent: all), and `gapped` gives of others the bitmap of the chunks that are.
+ * Chunk ranges of a shard that are folded, or that are missing; ascending. `members` are its packs that are folded
+ * (absent: all), and `some` gives of those with gaps the bitmap of the chunks that are.
  */
 export function rangesOfShard(
   layout: Layout,
   shard: number,
   members: string | undefined,
   which: "folded" | "missing",
-  gapped: ReadonlyMap<number, string> = new Map(),
+  some: ReadonlyMap<number, string> = new Map(),
 ): Range[] {
   const packs = packsOfShard(layout, shard);
   const bits = members === undefined ? undefined : decodeBitmap(members, sizeOf(packs));
@@ -147,15 +142,15 @@ export function rangesOfShard(
   return joined(
     indexesOf(packs).flatMap((pack) => {
       const chunks = chunksOfPack(layout, pack);
-      const some = isFolded(pack) ? undefined : gapped.get(pack);
-      if (some === undefined) return isFolded(pack) === (which === "folded") ? [chunks] : [];
-      return rangesIn(chunks, decodeBitmap(some, sizeOf(chunks)), which === "folded");
+      const bitmap = isFolded(pack) ? some.get(pack) : undefined;
+      if (bitmap === undefined) return isFolded(pack) === (which === "folded") ? [chunks] : [];
+      return rangesIn(chunks, decodeBitmap(bitmap, sizeOf(chunks)), which === "folded");
     }),
   );
 }
 
 /** The ranges of these chunks whose bit, by their index among them, is set or is not. */
-function rangesIn({ from, to }: Range, bits: Bitmap, set: boolean): Range[] {
+export function rangesIn({ from, to }: Range, bits: Bitmap, set: boolean): Range[] {
   const ranges: Range[] = [];
   for (let chunk = from; chunk < to; chunk += 1) {
     if (hasBit(bits, chunk - from) !== set) continue;

@@ -182,6 +182,9 @@ export const answerSchema = z.discriminatedUnion("ok", [
 versioned("answer", answerSchema);
 export type Answer = z.infer<typeof answerSchema>;
 
+/** A chunk that a partial lacks, and why. */
+export const failedChunkSchema = z.object({ chunk: count, code: z.string(), message: z.string() });
+
 /**
  * `{id}/{uid}/failed/…`, create-only: how a send ended without output. A `.tried` note has the same form: it records the
  * latest attempt that threw while its send has attempts left.
@@ -203,13 +206,13 @@ export const failureSchema = z.object({
   laterS: count.optional(),
   /** Chunks concerned; absent for plan, combine and finish. */
   chunks: rangeSchema.optional(),
-  /** Those of them that were computed when the send ended with its thread or process, where that is known. */
-  at: rangeSchema.optional(),
+  /** The one of them at which the send ended with its thread, where that is known. */
+  chunk: count.optional(),
   /** Where the others of its pack have a partial: how many chunks failed, and why the first of them did (rule 32). */
   gaps: z
     .object({
       failed: count,
-      first: z.array(z.object({ chunk: count, code: z.string(), message: z.string() })),
+      first: z.array(failedChunkSchema),
     })
     .optional(),
 });

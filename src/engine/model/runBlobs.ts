@@ -37,9 +37,8 @@ export function runBlobs(id: string, uid: string) {
     /** Up to `10 ** digits` neighboring nodes of a level, `index` among them. */
     nodesNear: (generation: number, level: number, index: number, digits: number) =>
       `${root}nodes/${pad(generation, 3)}/${level}/${digits === 0 ? shardName(index) : near(index, digits)}`,
-    /** Level 0 has the partials of gapped packs. */
     node: (generation: number, level: number, index: number) =>
-      `${root}nodes/${pad(generation, 3)}/${level}/${level === 0 ? packName(index) : shardName(index)}`,
+      `${root}nodes/${pad(generation, 3)}/${level}/${shardName(index)}`,
     nodes: `${root}nodes/`,
     failures,
     failuresNear: (shard: number, digits: number) => `${failures}${near(shard, digits)}`,

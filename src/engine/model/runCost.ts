@@ -1,7 +1,7 @@
 import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "./calls.ts";
 import type { InstanceUse } from "./cost.ts";
 import { limits } from "./limits.ts";
-import { type Layout, packsOf, packsOfShard, packsPerMessage, sizeOf } from "./packs.ts";
+import { type Layout, packsOf, packsOfShard, sizeOf } from "./packs.ts";
 import { flexBilling } from "./prices.ts";
 import type { State } from "./state.ts";
 import { prefixesOf } from "./stop.ts";
@@ -90,7 +90,6 @@ const message = calls({ queue: 3 });
 
 /** The partial of a pack, and its free delete at the end. */
 const partial = calls({ write: 1, delete: 1 });
-/** A pack in a message of its own. */
 export const perPack: CallCounts = addCalls(message, partial);
 
 const allOf = ({ layout }: Pick<RunShape, "layout">) => ({
@@ -106,7 +105,7 @@ const wastedAttempt = addCalls(message, calls({ write: 1, other: 1 }));
  * Estimates the storage calls of a run by billing class.
  *
  * Exact for a run without failures and resends: plan, packs, nodes, finish and clean-up. Estimates: `reads`,
- * which depend on how packs coincide, `leading`, `signs`, and messages that short packs share. Partials count as small enough for
+ * which depend on how packs coincide, `leading` and `signs`. Partials count as small enough for
  * metadata; a larger one costs one more read. Not included: the polls of empty queues by the Functions host, which it makes
  * without a run too.
  */
@@ -150,13 +149,8 @@ export function estimateUse(shape: RunShape, memoryMb: number): InstanceUse {
   return { mbMs: Math.round(mbMs), executions: Math.round(executions) };
 }
 
-/** Packs that are sent after the first window, when it is known how long they take, share messages if they are short. */
-function packs({ layout, packMs, inFlight = 0, done = allOf({ layout }) }: RunShape): CallCounts {
-  const all = done.packs;
-  const known = Math.max(all - limits.windowFirst, 0);
-  const messages = all - known + Math.ceil(known / packsPerMessage(packMs, known));
-  return addCalls(scaleCalls(message, messages + inFlight), scaleCalls(partial, all));
-}
+const packs = ({ layout, inFlight = 0, done = allOf({ layout }) }: RunShape): CallCounts =>
+  addCalls(scaleCalls(perPack, done.packs), scaleCalls(message, inFlight));
 
 /**
  * Reads of the marker, and of the documents that each instance reads once. An instance reads the marker again with the

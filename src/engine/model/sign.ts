@@ -38,7 +38,7 @@ export interface SignedWork {
   readonly begun: boolean;
   /** Nothing else runs in the process meanwhile. */
   readonly alone: boolean;
-  /** Of a pack; of one that is alone those of the piece that it has come to. */
+  /** Of a pack. */
   readonly chunks?: Range | undefined;
   /** The chunk that is computed. */
   readonly chunk?: number | undefined;

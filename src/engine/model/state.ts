@@ -2,8 +2,7 @@ import * as z from "zod";
 import { waitsSchema } from "./backOff.ts";
 import { idSchema, sha256Pattern, versioned } from "./decode.ts";
 import { historySchema } from "./labels.ts";
-import { leftOutSchema } from "./leftOut.ts";
-import { layoutSchema, rangeSchema } from "./run.ts";
+import { layoutSchema } from "./run.ts";
 import { versions } from "./versions.ts";
 
 /**
@@ -46,10 +45,6 @@ const sendsSchema = z.object({
   sent: z.boolean().optional(),
   /** Processes died with this work, so it is computed alone. */
   alone: z.boolean().optional(),
-  /** Of a pack: the chunks that its sends from `leftOutFrom` on leave out, and those that may end a process (rule 32). */
-  leftOut: z.array(leftOutSchema).optional(),
-  leftOutFrom: z.int().positive().optional(),
-  doubt: rangeSchema.optional(),
 });
 export type Sends = z.infer<typeof sendsSchema>;
 
@@ -117,39 +112,34 @@ export const stateSchema = z.object({
     z.object({
       done: z.string(),
       failed: z.string().optional(),
-      /** Of the failed packs those whose partial lacks only some chunks, by pack: how many (rule 32). */
-      gapped: z.record(z.string(), count).optional(),
+      /** How many chunks the partials of its packs lack (rule 32). */
+      gaps: count.optional(),
       recount: z.literal(true).optional(),
     }),
   ),
   /**
-   * Sealed shards: the members to fold whole (absent: all) and those to fold with gaps, how many chunks these lack together,
-   * the generation that sealed it, and whether its node exists.
+   * Sealed shards: the members to fold (absent: all), how many chunks their partials lack, the generation that sealed it,
+   * and whether its node exists.
    */
   sealed: z.record(
     z.string(),
     z.object({
       members: z.string().optional(),
-      gapped: z.string().optional(),
-      lacking: count.optional(),
+      gaps: count.optional(),
       gen: z.int().positive().default(1),
       node: z.boolean(),
     }),
   ),
   /** Requested nodes above the shards, by `workName`: their generation, and whether they exist. Of prefixes: what `stop` said. */
   groups: z.record(z.string(), groupSchema).default({}),
-  /** The first pack that failed beyond the next prefix, and why. */
-  beyond: z.object({ pack: count, message: z.string() }).optional(),
   /** The run stopped after the chunks of `layout`; its plan has so many. */
   stopped: z.object({ of: count }).optional(),
   /** Packs sent in this turn that have no outcome. */
   inFlight: count.default(0),
   packsDone: count,
   chunksDone: count,
-  /** Those with gaps among them. */
   packsFailed: count,
-  packsGapped: count.default(0),
-  /** In a pack with gaps only those that failed. */
+  /** Those of failed packs, and those that partials lack. */
   chunksFailed: count,
   sentAgain: count,
   /** The latest durations of packs, for mean and p95, and the longest task of each kind. */
@@ -220,7 +210,6 @@ export function firstState(
     packsDone: 0,
     chunksDone: 0,
     packsFailed: 0,
-    packsGapped: 0,
     chunksFailed: 0,
     sentAgain: 0,
     durationsMs: [],

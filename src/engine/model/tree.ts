@@ -40,9 +40,8 @@ export function childrenOf(layout: Layout, level: number, index: number): Range 
 export const coverOfPack = (layout: Layout, pack: number): Range =>
   coverOf(chunksOfPack(layout, pack), layout.chunks);
 
-/** What a node covers. One of level 0 is the partial of a gapped pack. */
+/** What a node covers. */
 export function coverOfNode(layout: Layout, level: number, index: number): Range {
-  if (level === 0) return coverOfPack(layout, index);
   const prefix = prefixAt(layout, level, index);
   if (prefix !== undefined) return { from: 0, to: prefix };
   const shards = layout.fanIn ** (level - 1);

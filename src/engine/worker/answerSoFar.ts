@@ -1,18 +1,26 @@
 import { decodeBitmap, hasBit } from "../model/bitmap.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
-import { chunksOfPack, joined, packsIn, type Range, rangesOfShard, shardsOf } from "../model/packs.ts";
+import {
+  chunksOfPack,
+  joined,
+  type Range,
+  rangesIn,
+  rangesOfShard,
+  shardsOf,
+  sizeOf,
+} from "../model/packs.ts";
 import type { Answer } from "../model/run.ts";
 import { resultBlobs } from "../model/runBlobs.ts";
 import { cutTo } from "../model/stop.ts";
 import { versions } from "../model/versions.ts";
 import { foldBounded } from "./folding/fold.ts";
 import {
+  chunksOfGaps,
   type FoundOutput,
   findNodes,
   findPacks,
   generationsOf,
-  membersOfGapped,
   type OutputsOf,
 } from "./folding/outputs.ts";
 import { taskOptions } from "./markerWatch.ts";
@@ -104,15 +112,19 @@ async function* outputsSoFar(of: OutputsOf, message: MessageOf<"sofar">): AsyncG
     const some = [...generations].slice(from, from + limits.fanIn);
     const sealed = some.filter(([shard]) => hasBit(nodes, shard) && !open.has(shard));
     const found = await findNodes(of, 1, new Map(sealed));
-    for (const [shard, gen] of some) {
+    for (const [shard] of some) {
       const node = found.get(shard);
       if (node !== undefined) {
-        const { members, gapped } = node.facts;
-        const gaps = await membersOfGapped(of, gen, packsIn(plan, shard, gapped));
-        yield { ...node, covers: rangesOfShard(plan, shard, members, "folded", gaps) };
+        const { facts } = node;
+        const gaps = await chunksOfGaps(of, shard, facts);
+        yield { ...node, covers: rangesOfShard(plan, shard, facts.members, "folded", gaps) };
       } else if (open.has(shard)) {
         for (const [pack, partial] of await findPacks(of, shard)) {
-          yield { ...partial, covers: [chunksOfPack(plan, pack)] };
+          const { members } = partial.facts;
+          const chunks = chunksOfPack(plan, pack);
+          const covers =
+            members === undefined ? [chunks] : rangesIn(chunks, decodeBitmap(members, sizeOf(chunks)), true);
+          yield { ...partial, covers };
         }
       }
     }

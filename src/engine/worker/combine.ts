@@ -18,7 +18,7 @@ export async function combineNode(
   attempt: Attempt<MessageOf<"combine">>,
 ): Promise<string> {
   const { message, wanted } = attempt;
-  const { run, uid, index, level, gen, members, gapped } = message;
+  const { run, uid, index, level, gen, members } = message;
   const { calculation, params } = await ports.documents.spec(message);
   const plan = await ports.documents.plan(message);
   const prefix = prefixAt(plan, level, index);
@@ -57,7 +57,7 @@ export async function combineNode(
     code,
     attempt: attemptOf(message),
     stops,
-    metadata: encodeFoldFacts({ ...facts, ...(level === 1 ? { members, gapped } : {}) }),
+    metadata: encodeFoldFacts({ ...facts, ...(level === 1 ? { members } : {}) }),
   };
   return writeOutput(ports, runBlobs(run, uid).node(gen, level, index), output, attempt);
 }

@@ -1,20 +1,15 @@
 import { hash } from "node:crypto";
-import { clearBit, countBits, decodeBitmap, encodeBitmap, fullBitmap, hasBit } from "../model/bitmap.ts";
-import {
-  CalculationError,
-  ChunksFailedError,
-  type FailedChunk,
-  InputError,
-  mayPass,
-} from "../model/errors.ts";
-import { piecesOf } from "../model/leftOut.ts";
+import { clearBit, countBits, encodeBitmap, fullBitmap } from "../model/bitmap.ts";
+import { CalculationError, type FailedChunk, InputError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { attemptOf, type MessageOf } from "../model/message.ts";
-import { decodeFoldFacts, encodeFoldFacts, encodeVerified, type Verified } from "../model/output.ts";
-import { chunksOfPack, indexesOf, packsOf, shardOf } from "../model/packs.ts";
+import { encodeFoldFacts, type FoldFacts } from "../model/output.ts";
+import { chunksOfPack, packsOf, type Range, shardOf } from "../model/packs.ts";
 import { type Plan, type Spec, toleratedChunks } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { coverOfPack } from "../model/tree.ts";
+import { persist } from "../storage/callSteps.ts";
+import { endSend, writeVerified } from "./attempt/endSend.ts";
 import { asksAreOver } from "./attempt/retryAfter.ts";
 import { type Output, writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
@@ -24,14 +19,14 @@ import type { ComputeOutput, ComputeTask, TaskOptions } from "./threads/userCode
 
 /**
  * Computes the chunks of one pack, folds them, and writes their partial under the pack's own name. Where the run tolerates
- * failed chunks, the last attempt leaves out those that fail; see `writeGapped`.
+ * failed chunks, the partial of the last attempt lacks those that fail.
  */
 export async function computePack(
   ports: WorkerPorts,
   attempt: Attempt<MessageOf<"compute">>,
 ): Promise<string> {
   const { message } = attempt;
-  const { run, uid, pack, shard, from, to } = message;
+  const { run, uid, gen, pack, shard, from, to } = message;
   const spec = await ports.documents.spec(message);
   const plan = await ports.documents.plan(message);
   const range = chunksOfPack(plan, pack);
@@ -46,7 +41,7 @@ export async function computePack(
     writeOutput(
       ports,
       part(shard, pack),
-      { ...output, key, metadata: { sha256: hash("sha256", output.bytes) } },
+      { ...output, key, metadata: { ...output.metadata, sha256: hash("sha256", output.bytes) } },
       attempt,
     );
   const startedMs = ports.clock.monotonicMs();
@@ -67,49 +62,49 @@ export async function computePack(
   const last = attemptOf(message) >= (spec.attempts ?? limits.attemptsDefault);
   const most = gapsMax(plan, spec, to - from);
   const asksOver = asksAreOver(message);
-  const gaps = most > 0 ? { most, last, asksOver, leftOut: message.leftOut } : undefined;
-  // The process may die of it: its sign then tells which chunks it had come to.
-  const pieces = attempt.alone ? piecesOf(message, message.doubt) : undefined;
-  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, { gaps, pieces, onSave });
+  const allowed = most > 0 ? { most, last, asksOver, excluded: message.excluded } : undefined;
+  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, { gaps: allowed, onSave });
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
-  if (failed.length > 0) return writeGapped(ports, attempt, output, failed);
-  return write(output);
+  if (failed.length === 0) return write(output);
+  await recordGaps(ports, message, failed);
+  const gaps = { chunks: failed.length, gen };
+  return write({
+    ...output,
+    gaps,
+    metadata: encodeFoldFacts(factsOf(message, failed, output.attempt, code)),
+  });
 }
 
 /** How many chunks a pack may lack. */
 const gapsMax = ({ chunks }: Plan, { tolerate }: Spec, size: number): number =>
-  size <= limits.gappedChunksMax ? toleratedChunks(tolerate, chunks) : 0;
+  size <= limits.gapsChunksMax ? toleratedChunks(tolerate, chunks) : 0;
 
 /**
- * Writes the partial of a pack of which chunks failed as a node of level 0 of its generation, create-only, and then throws
- * what ends the send with a record of them. The record tells what is stored, since another attempt may have been first; a
- * whole partial has another name, and the leader takes it instead until the shard is sealed.
+ * Records why a partial has gaps, which `failures` shows. It comes before the partial, so that whoever sees that finds it; the
+ * partial alone is the outcome of the pack.
  */
-async function writeGapped(
+async function recordGaps(
   ports: WorkerPorts,
-  attempt: Attempt<MessageOf<"compute">>,
-  output: Output & { readonly code: string },
+  message: MessageOf<"compute">,
   failed: readonly FailedChunk[],
-): Promise<never> {
-  const { run, uid, gen, pack, from, to } = attempt.message;
+): Promise<void> {
+  const [{ code, message: why } = { code: "", message: "" }] = failed;
+  const gaps = { failed: failed.length, first: failed.slice(0, limits.gapsToldMax) };
+  const record = { cause: "error", code, message: why, attempts: attemptOf(message), gaps } as const;
+  await persist(ports, () => endSend(ports, message, record));
+}
+
+/** Which chunks a partial of these has that lacks some. */
+function factsOf(
+  { from, to }: Range,
+  failed: readonly FailedChunk[],
+  attempts: number,
+  code: string,
+): FoldFacts {
   const bits = fullBitmap(to - from);
   for (const { chunk } of failed) clearBit(bits, chunk - from);
-  const name = runBlobs(run, uid).node(gen, 0, pack);
-  const facts = { members: encodeBitmap(bits), folded: countBits(bits), attempts: output.attempt };
-  const metadata = encodeFoldFacts({ ...facts, code: [output.code] });
-  const written = await writeOutput(ports, name, { ...output, metadata }, attempt);
-  const there = written === "existed" ? await ports.storage.blobs.head(ports.names.runs, name) : undefined;
-  const members =
-    there?.kind === "found" ? decodeFoldFacts(there.properties.metadata, name).members : facts.members;
-  const has = decodeBitmap(members ?? "", to - from);
-  const own = new Map(failed.map((one) => [one.chunk, one]));
-  const gaps = indexesOf({ from, to })
-    .filter((chunk) => !hasBit(has, chunk - from))
-    .map((chunk) => own.get(chunk) ?? { chunk, code: "", message: "" });
-  // One that may pass stands for all, so that other sends of the pack are waited for.
-  const [one] = [...failed.filter(({ code }) => mayPass({ code })), ...failed];
-  throw new ChunksFailedError(one as FailedChunk, gaps.length, gaps.slice(0, limits.gapsToldMax));
+  return { members: encodeBitmap(bits), folded: countBits(bits), attempts, code: [code] };
 }
 
 /** Computes a pack again and writes the hash of its partial, and nothing else. The run may have ended long ago. */
@@ -133,29 +128,15 @@ async function computed(
   plan: Plan,
   attempt: Attempt<MessageOf<"compute" | "verify">>,
   inputs: readonly unknown[] | undefined,
-  { onSave, ...how }: Pick<ComputeTask, "gaps" | "pieces"> & Pick<TaskOptions, "onSave"> = {},
+  { onSave, ...how }: Pick<ComputeTask, "gaps"> & Pick<TaskOptions, "onSave"> = {},
 ): Promise<ComputeOutput> {
   const { message, delivery } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
   const { from, to } = chunksOfPack(plan, message.pack);
   const coverTo = coverOfPack(plan, message.pack).to;
   const task = { calculation, params, from, to, count: plan.chunks, coverTo, ...how };
-  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave, onPiece: attempt.reach };
+  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave };
   return ports.userCode.compute(inputs === undefined ? task : { ...task, inputs }, options);
-}
-
-/** Writes an answer to `verify`. The first one stands: its client may have read it. */
-export async function writeVerified(
-  { storage, names }: WorkerPorts,
-  { run, uid, tag, pack }: MessageOf<"verify">,
-  verified: Verified,
-): Promise<string> {
-  const name = resultBlobs(run, uid).verified(tag, pack);
-  const created = await storage.blobs.create(names.results, name, JSON.stringify(verified), {
-    contentType: "application/json",
-    metadata: encodeVerified(verified),
-  });
-  return created.kind;
 }
 
 /**

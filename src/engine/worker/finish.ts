@@ -1,7 +1,7 @@
 import { LeasefoldError } from "../model/errors.ts";
 import type { MessageOf } from "../model/message.ts";
 import { belongsTo, decodeFoldFacts, type FoldFacts, parseOutputFacts } from "../model/output.ts";
-import { joined, packsIn, packsOf, type Range, rangesOfShard, shardsOf, sizeOf } from "../model/packs.ts";
+import { joined, packsOf, type Range, rangesOfShard, shardsOf, sizeOf } from "../model/packs.ts";
 import { type Manifest, manifestSchema, type Plan } from "../model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { askedLevel, cutTo, prefixesOf } from "../model/stop.ts";
@@ -10,9 +10,9 @@ import { versions } from "../model/versions.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
 import {
+  chunksOfGaps,
   type FoundOutput,
   listOutputs,
-  membersOfGapped,
   type OutputsOf,
   wantedNodes,
   wantedPacks,
@@ -130,39 +130,40 @@ async function writeManifest(ports: WorkerPorts, manifest: Manifest): Promise<st
 
 /**
  * The chunk ranges that a result misses. Only the shards' nodes record their members, so in a run with gaps they are
- * listed, and the partials of gapped packs; of several generations of a node the highest is the one that was folded. Throws
- * if the ranges do not add up to what was folded: a list of gaps is right or there is no result.
+ * listed, and the partials below those that lack chunks; of several generations of a node the highest is the one that was folded.
+ * Throws if the ranges do not add up to what was folded: a list of gaps is right or there is no result.
  */
 async function missingChunks(of: OutputsOf, message: MessageOf<"finish">, folded: number): Promise<Range[]> {
   const { plan } = of;
   if (folded === plan.chunks) return [];
   const shards = foldsPacksDirectly(plan)
-    ? [[0, message] as const]
-    : [...(await membersOfShards(of, message.gen))].sort(([a], [b]) => a - b);
-  const packs = shards.flatMap(([shard, { gapped }]) => packsIn(plan, shard, gapped));
-  const gapped = await membersOfGapped(of, message.gen, packs);
-  const missing = joined(
-    shards.flatMap(([shard, { members }]) => rangesOfShard(plan, shard, members, "missing", gapped)),
-  );
+    ? [[0, { members: message.members, folded }] as const]
+    : [...(await factsOfShards(of, message.gen))].sort(([a], [b]) => a - b);
+  const ranges: Range[] = [];
+  for (const [shard, facts] of shards)
+    ranges.push(
+      ...rangesOfShard(plan, shard, facts.members, "missing", await chunksOfGaps(of, shard, facts)),
+    );
+  const missing = joined(ranges);
   const chunks = missing.reduce((sum, range) => sum + sizeOf(range), 0);
   if (chunks + folded === plan.chunks) return missing;
   const text = `${folded} of ${plan.chunks} chunks were folded, but the shards list ${chunks} that were not`;
   throw new LeasefoldError("gaps-differ", text);
 }
 
-async function membersOfShards(
+async function factsOfShards(
   { ports, plan, wanted }: OutputsOf,
   gen: number,
-): Promise<Map<number, Pick<FoldFacts, "members" | "gapped">>> {
-  const members = new Map<number, Pick<FoldFacts, "members" | "gapped">>();
+): Promise<Map<number, Pick<FoldFacts, "members" | "folded">>> {
+  const facts = new Map<number, Pick<FoldFacts, "members" | "folded">>();
   for (let generation = 1; generation <= gen; generation += 1) {
     const nodes = runBlobs(plan.run, plan.uid).nodesOf(generation, 1);
     for await (const { name, metadata, contentType } of listOutputs(ports, nodes)) {
       if (!belongsTo(wanted, parseOutputFacts(contentType))) continue;
       const shard = lastNumberOf(name);
       // What was folded beyond the end of a run that stopped is none of it.
-      if (shard < shardsOf(plan)) members.set(shard, decodeFoldFacts(metadata, name));
+      if (shard < shardsOf(plan)) facts.set(shard, decodeFoldFacts(metadata, name));
     }
   }
-  return members;
+  return facts;
 }

@@ -1,15 +1,6 @@
 import { messageOf } from "../model/errors.ts";
-import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
-import {
-  attemptOf,
-  encodeMessage,
-  type MessageOf,
-  onePackEach,
-  type WorkMessage,
-  workOf,
-} from "../model/message.ts";
-import type { Range } from "../model/packs.ts";
+import { attemptOf, type MessageOf, type WorkMessage, workOf } from "../model/message.ts";
 import { manifestSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { askedLevel } from "../model/stop.ts";
@@ -35,34 +26,18 @@ import type { ChunkNow, HeldWork } from "./signs.ts";
  *
  * One delivery is one attempt, and it ends with a word: its output, a record, or a message for the next attempt. So a
  * message that is delivered again tells that a process ended without one. Its work is not begun again; the leader decides
- * whether it is resent. The packs of one message are attempts of their own, one after the other.
+ * whether it is resent.
  *
  * Not promised: that a message is handled once. Every output is create-only, so a second handling changes nothing.
  */
 export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promise<void> {
   const message = await decodeDelivery(ports, delivery);
   if (message === undefined) return;
-  await handleMessage(ports, delivery, message);
-}
-
-async function handleMessage(ports: WorkerPorts, delivery: Delivery, message: WorkMessage): Promise<void> {
-  const ones = onePackEach(message);
-  const startedMs = ports.clock.monotonicMs();
-  const all = ones.map((one) => ({ one, held: ports.signs.hold(one) }));
+  const held = ports.signs.hold(message);
   try {
-    for (const { one, held } of all) {
-      // The message waited once, for the first of them.
-      const waitedMs = one === ones[0] ? delivery.waitedMs : undefined;
-      const alone = ones.length === 1 ? delivery : { ...delivery, text: encodeMessage(one), waitedMs };
-      // Packs that take longer than those before are shared out, before the host ends the function.
-      const late = ports.clock.monotonicMs() - startedMs > limits.messageMsMax;
-      if (late && delivery.attempt === 1)
-        await persist(ports, () => enqueueAgain(ports, { ...alone, queue: ports.names.urgent }, 0));
-      else await handleOne(ports, one, alone, held);
-      held.end();
-    }
+    await handleOne(ports, message, delivery, held);
   } finally {
-    for (const { held } of all) held.end();
+    held.end();
   }
 }
 
@@ -105,13 +80,12 @@ async function attempt(
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const begin = (chunkNow?: ChunkNow) => persist(ports, () => held.begin(chunkNow));
-  const reach = (piece: Range) => persist(ports, () => held.reach(piece));
   const handle = handlers[message.kind] as (ports: WorkerPorts, attempt: Attempt) => Promise<string>;
   const printed = ports.keepPrinted(message, tag);
   const work = () =>
     ports.watch.during(message, (signal) =>
       handle(ports, {
-        ...{ message, delivery, tag, limitMs, alone, wanted, signal, begin, reach },
+        ...{ message, delivery, tag, limitMs, alone, wanted, signal, begin },
         onPrint: printed.add,
       }),
     );
@@ -183,11 +157,9 @@ export async function handlePoison(ports: WorkerPorts, delivery: Delivery): Prom
       message: "the host set the message aside after its last delivery without a word from the worker",
       attempts: delivery.attempt,
     };
-    for (const one of onePackEach(message)) {
-      const outcome = await persist(ports, () => endSend(ports, one, failure));
-      const { run, kind } = one;
-      ports.log(logEvents.poisonRecorded({ queue: delivery.queue, run, kind, outcome }));
-    }
+    const outcome = await persist(ports, () => endSend(ports, message, failure));
+    const { run, kind } = message;
+    ports.log(logEvents.poisonRecorded({ queue: delivery.queue, run, kind, outcome }));
   } catch (error) {
     ports.log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
     // Without the record the send never ends. If this fails as well, the leader resends the work in time.

@@ -3,7 +3,7 @@ import type { Log } from "../model/log.ts";
 import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
 import type { WantedOutput } from "../model/output.ts";
-import type { Range, TreeLimits } from "../model/packs.ts";
+import type { TreeLimits } from "../model/packs.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
 import type { KeepPrinted } from "./keepPrinted.ts";
@@ -123,8 +123,6 @@ export interface Attempt<Message extends WorkMessage = WorkMessage> {
   readonly signal: AbortSignal;
   /** To be called when a thread takes the work. */
   readonly begin: (chunkNow?: ChunkNow) => Promise<void>;
-  /** To be called when a thread comes to a piece of the pack; returns once a sign tells so. */
-  readonly reach: (piece: Range) => Promise<void>;
   readonly onPrint?: TaskOptions["onPrint"];
 }
 

@@ -44,8 +44,10 @@ export async function listKeys(
   const found = new Map<string, string>();
   for await (const page of pagesOf(blobs, container, runBlobs(run, uid).parts)) {
     for (const { name, contentType } of page.blobs) {
-      const { code = "", key, saves } = parseOutputFacts(contentType);
-      if (key !== undefined && saves !== true) found.set(`${code} ${key}`, name);
+      const { code = "", key, saves, gaps } = parseOutputFacts(contentType);
+      // What a partial saved is deleted with its run; one with gaps lacks what this run may compute.
+      const isWhole = saves !== true && gaps === undefined;
+      if (key !== undefined && isWhole) found.set(`${code} ${key}`, name);
     }
     if (found.size >= limits.reusedListedMax) break;
   }

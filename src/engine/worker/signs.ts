@@ -1,7 +1,6 @@
 import { limits } from "../model/limits.ts";
 import { type WorkMessage, workOf } from "../model/message.ts";
 import { type Names, signBlob } from "../model/names.ts";
-import type { Range } from "../model/packs.ts";
 import type { Work } from "../model/runBlobs.ts";
 import { encodeSign, type Sign } from "../model/sign.ts";
 import type { BlobStore, Clock, Random } from "../storage/ports.ts";
@@ -27,8 +26,6 @@ export interface HeldWork {
    * confirmed, so that its death is seen: throws when storage does not take the sign, and may then be called again.
    */
   begin(chunkNow?: ChunkNow): Promise<void>;
-  /** A piece of the pack is about to begin: the sign tells so before this returns, and throws as `begin` does. */
-  reach(piece: Range): Promise<void>;
   /**
    * `laterMs`: its message was enqueued again, hidden for so long, and is listed as waiting until then. Any call after the first
    * does nothing.
@@ -58,7 +55,6 @@ interface Entry {
   sinceMs: number;
   begun: boolean;
   chunkNow?: ChunkNow | undefined;
-  piece?: Range;
   /** A sign says that it has begun. */
   confirmed: boolean;
 }
@@ -123,7 +119,7 @@ export function workSigns(
     const listed = [...entries].sort((a, b) => Number(b.begun) - Number(a.begun) || a.sinceMs - b.sinceMs);
     const longestMs = Math.max(0, ...listed.map(({ sinceMs }) => nowMs - sinceMs));
     const everyMs = Math.round(Math.min(Math.max(longestMs / 4, limits.signMsMin), limits.signMsMax));
-    const works = listed.map(({ message, work, sinceMs, begun, chunkNow, piece }) => ({
+    const works = listed.map(({ message, work, sinceMs, begun, chunkNow }) => ({
       run: message.run,
       uid: message.uid,
       work,
@@ -133,7 +129,7 @@ export function workSigns(
       begun,
       alone: message.alone === true,
       chunk: chunkNow?.(),
-      ...(message.kind === "compute" ? { chunks: piece ?? { from: message.from, to: message.to } } : {}),
+      ...(message.kind === "compute" ? { chunks: { from: message.from, to: message.to } } : {}),
     }));
     await put(encodeSign({ ...about, memoryMb: memoryMb(), everyMs, works }));
     written = { atMs: nowMs, everyMs, listed: new Set(listed) };
@@ -170,7 +166,7 @@ export function workSigns(
   return {
     hold(message) {
       const work = workOf(message);
-      if (work === undefined) return { begin: async () => {}, reach: async () => {}, end() {} };
+      if (work === undefined) return { begin: async () => {}, end() {} };
       const entry: Entry = { message, work, sinceMs: clock.monotonicMs(), begun: false, confirmed: false };
       let ended = false;
       entries.add(entry);
@@ -183,10 +179,6 @@ export function workSigns(
           if (message.repeat !== true || message.send === 1 || entry.confirmed) return;
           await inTurn(write);
           entry.confirmed = true;
-        },
-        async reach(piece) {
-          entry.piece = piece;
-          await inTurn(write);
         },
         end(laterMs = 0) {
           if (ended) return;

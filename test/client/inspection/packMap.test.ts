@@ -3,15 +3,7 @@ import { expect, it } from "vitest";
 import { packMapOf, packsPerCellOf } from "../../../src/engine/client/inspection/packMap.ts";
 import { tally } from "../../../src/engine/leader/decide/track.ts";
 import { emptyBitmap, encodeBitmap, setBit } from "../../../src/engine/model/bitmap.ts";
-import {
-  chunksOfPack,
-  indexesOf,
-  packsOf,
-  packsOfShard,
-  shardSizeFor,
-  shardsOf,
-  sizeOf,
-} from "../../../src/engine/model/packs.ts";
+import { packsOf, packsOfShard, shardSizeFor, shardsOf, sizeOf } from "../../../src/engine/model/packs.ts";
 import { firstState, type State } from "../../../src/engine/model/state.ts";
 
 const key = { run: "r1", uid: "u1" };
@@ -47,14 +39,7 @@ const states = fc
       const done = bitmapOf(size, (index) => draw(from + index) < 60);
       if (to <= sealedShare * packs) state.sealed[shard] = { gen: 1, node: true, members: done };
       else if (from < state.cursor)
-        state.open[shard] = {
-          ...{ done, failed: bitmapOf(size, (index) => draw(from + index) >= 90) },
-          gapped: Object.fromEntries(
-            indexesOf({ from, to })
-              .filter((pack) => draw(pack) >= 95 && sizeOf(chunksOfPack(layout, pack)) > 1)
-              .map((pack) => [pack, 1]),
-          ),
-        };
+        state.open[shard] = { done, failed: bitmapOf(size, (index) => draw(from + index) >= 90) };
     }
     tally(state);
     return state;
@@ -66,14 +51,13 @@ it("a map counts each pack once, as the leader's own counts do, whatever the lay
       const { cells, packs, packsPerCell } = packMapOf(key, state);
       const cellsWanted = Math.ceil(packs / packsPerCell);
       expect(cellsWanted).toBeLessThanOrEqual(2_000);
-      expect(Object.values(cells).map(({ length }) => length)).toEqual(Array(6).fill(cellsWanted));
-      expect([sum(cells.done), sum(cells.gapped), sum(cells.failed), sum(cells.inFlight)]).toEqual([
-        ...[state.packsDone, state.packsGapped, state.packsFailed - state.packsGapped],
-        state.inFlight,
+      expect(Object.values(cells).map(({ length }) => length)).toEqual(Array(5).fill(cellsWanted));
+      expect([sum(cells.done), sum(cells.failed), sum(cells.inFlight)]).toEqual([
+        ...[state.packsDone, state.packsFailed, state.inFlight],
       ]);
       for (let cell = 0; cell < cellsWanted; cell += 1) {
         const size = Math.min(packsPerCell, packs - cell * packsPerCell);
-        const held = [cells.done, cells.gapped, cells.failed, cells.inFlight].map((one) => one[cell] ?? 0);
+        const held = [cells.done, cells.failed, cells.inFlight].map((one) => one[cell] ?? 0);
         expect(sum(held)).toBeLessThanOrEqual(size);
       }
     }),
@@ -121,6 +105,6 @@ it("a run of a million packs has at most 2,000 cells, and a run without a plan n
   for (const state of [first(), undefined])
     expect(packMapOf(key, state)).toEqual({
       ...{ ...key, generation: 1, packs: 0, shardSize: 0, packsPerCell: 1 },
-      cells: { done: [], gapped: [], failed: [], givenUp: [], inFlight: [], resent: [] },
+      cells: { done: [], failed: [], givenUp: [], inFlight: [], resent: [] },
     });
 });

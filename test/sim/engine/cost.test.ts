@@ -127,12 +127,3 @@ describe.each([
     expect(offBy(total, cost.total)).toBeLessThan(0.15);
   });
 });
-
-it("short packs share messages, at least two thirds as many to a message as estimated", async () => {
-  const { cost, byWorkers, inQueues } = await measured({ packs: 2_000, packMs: 12, instances: 2 });
-  expect(byWorkers.write).toBeLessThan(1.05 * 2_000);
-  expect(inQueues).toBeLessThan(3 * 700);
-  // Where little room is free in the window, messages are smaller.
-  expect(inQueues / cost.packs.queue).toBeGreaterThan(0.9);
-  expect(inQueues / cost.packs.queue).toBeLessThan(1.5);
-});

@@ -12,8 +12,6 @@ export interface Worlds {
 /** The kinds lie so far apart. */
 const seedsOfKind = 1_000_000;
 
-/** From this seed on packs are many and short. */
-export const shortPacksFrom = 1_000_000;
 /** From this seed on storage loses messages and blobs. */
 export const lossyFrom = 2_000_000;
 /** From this seed on packs are unlike one another, and runs and threads are many. */
@@ -40,7 +38,7 @@ export const kinds: readonly Worlds[] = [
   },
 ];
 /** Worlds in which the code of instances changes have negative seeds. */
-export const changing = { usual: 20, deep: 80 };
+const changing = { usual: 20, deep: 80 };
 
 /** The seeds that are played of a kind. */
 export function seedsOf({ from, usual, deep }: Worlds): readonly number[] {

@@ -6,7 +6,7 @@ import { hopelessCode } from "./checks/reasons.ts";
 import { putSpecBack } from "./losses.ts";
 import { type Company, changeCode, codes, join, strike } from "./mishaps.ts";
 import { type EndBound, quiet } from "./quiet.ts";
-import { lossyFrom, shortPacksFrom, stoppingFrom, unevenFrom, waitingFrom } from "./seeds.ts";
+import { lossyFrom, stoppingFrom, unevenFrom, waitingFrom } from "./seeds.ts";
 import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
 import { storm } from "./storm.ts";
 import { unevenWorld } from "./uneven.ts";
@@ -16,9 +16,8 @@ import { askAtTimes, waitingMs, waitingOf } from "./waiting.ts";
 /**
  * One whole world from one seed: some instances, one to three runs, bad networks and queues, and again and again a
  * blow for one of them or a command at the worst moment; then a quiet time in which all has to come to its end. A
- * negative seed gives a world in which the code of instances is changed and changed back, one from `shortPacksFrom` on a
- * world of many short packs, most of which share messages, one from `lossyFrom` on a world in which storage loses what
- * it had, one from `unevenFrom` on a world of unlike packs (`uneven.ts`), one from `stoppingFrom` on a world of runs that may stop, and
+ * negative seed gives a world in which the code of instances is changed and changed back, one from `lossyFrom` on a
+ * world in which storage loses what it had, one from `unevenFrom` on a world of unlike packs (`uneven.ts`), one from `stoppingFrom` on a world of runs that may stop, and
  * one from `waitingFrom` on a world of attempts that wait (`waiting.ts`).
  */
 export async function simulate(of: number): Promise<SimulationResult> {
@@ -29,7 +28,6 @@ export async function simulate(of: number): Promise<SimulationResult> {
   const special = stopping || waiting;
   if (seed >= unevenFrom && !special) return unevenWorld(seed);
   const lossy = special ? seed % 4 === 3 : seed >= lossyFrom;
-  const short = seed >= shortPacksFrom && !lossy && !special;
   let paceMs = 0;
   const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
   const packLimitMs = [5_000, 60_000, 300_000][seed % 3] as number;
@@ -37,7 +35,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   const play = stage({ seed, tree, chunkMs, large: seed % 5 === 0, packLimitMs });
   const { world, judge, broken, queues } = play;
   const { random } = world;
-  paceMs = short ? 5 + random.number() * 60 : 50 + random.number() * random.number() * 3_000;
+  paceMs = 50 + random.number() * random.number() * 3_000;
   const weather = storm(world, random.number() < 0.3 ? 0 : random.number() * 0.04);
   queues.doubled = random.number() < 0.5 ? random.number() * 0.2 : 0;
   queues.heldBack = random.number() < 0.5 ? random.number() * 0.1 : 0;
@@ -63,7 +61,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   join(company, { leads: true, works: true });
   for (let count = Math.floor(random.number() * 3); count > 0; count -= 1) join(company);
 
-  const plain = requestsFrom(random, short);
+  const plain = requestsFrom(random);
   const changed = stopping ? stoppingOf : waitingOf;
   const requests = special ? plain.map((request) => changed(request, random)) : plain;
   const askNoMore = waiting ? askAtTimes(play) : () => {};
@@ -135,13 +133,13 @@ function endBound(
   return { idealMs, k: 2, cMs: 120_000 + limitsMs + codeMs + waitsMs };
 }
 
-function requestsFrom(random: Random, short: boolean): SubmitRequest[] {
+function requestsFrom(random: Random): SubmitRequest[] {
   const count = random.number() < 0.6 ? 1 : 2 + Math.floor(random.number() * 2);
   return Array.from({ length: count }, (_, index) => ({
     id: `run${index}`,
-    chunks: Math.floor(random.number() * (short ? 400 : 50)),
+    chunks: Math.floor(random.number() * 50),
     packSize: 1 + Math.floor(random.number() * 4),
-    cap: capFrom(random, short),
+    cap: random.number() < 0.5 ? 2_000 : 1 + Math.floor(random.number() * 8),
     list: random.number() < 0.4,
     ...(random.number() < 0.4 ? { tolerate: { percent: 10 + random.number() * 40 } } : {}),
   }));
@@ -152,12 +150,6 @@ function stoppingOf(request: SubmitRequest, random: Random): SubmitRequest {
   const chunks = Math.floor(random.number() * random.number() * 300);
   return { ...request, chunks, stopAt: Math.floor(random.number() * 1.3 * chunks) };
 }
-
-/** With few packs in flight, most of the short ones are sent once it is known that they are short. */
-const capFrom = (random: Random, short: boolean): number => {
-  if (short) return 10 + Math.floor(random.number() * 60);
-  return random.number() < 0.5 ? 2_000 : 1 + Math.floor(random.number() * 8);
-};
 
 /** Some chunks that cannot be computed or never end, or a merge that breaks at a certain size. */
 function breakSome({ broken, world: { random } }: Stage, first: SubmitRequest | undefined): void {

@@ -15,7 +15,7 @@ import { capIsKept } from "./checks/cap.ts";
 import { commandsTakeEffect, pauseHolds } from "./checks/commands.ts";
 import { chunksAreCountedOnce } from "./checks/counts.ts";
 import { onlyWorthlessIsDeleted } from "./checks/deletes.ts";
-import { watchStorage, worksIn } from "./checks/effects.ts";
+import { watchStorage, workIn } from "./checks/effects.ts";
 import { type Figures, figuresOf } from "./checks/figures.ts";
 import { filesComeFirst } from "./checks/files.ts";
 import { firstWriterWins, versionsAreRespected } from "./checks/firstWriter.ts";
@@ -254,7 +254,7 @@ const checks = [
 
 function messageIn(text: string): Handling["message"] {
   try {
-    return worksIn(text)[0];
+    return workIn(text);
   } catch {
     return undefined;
   }

@@ -30,7 +30,7 @@ export function thinWorker(options: WorkerOptions): Instance {
     else {
       const held = ports.signs.hold(message);
       const ending = { ...delivery, held, startedMs: clock.monotonicMs() };
-      await computePack(ports, { message, delivery, ...attempt, begin: held.begin, reach: held.reach })
+      await computePack(ports, { message, delivery, ...attempt, begin: held.begin })
         .catch((error: unknown) => endAttempt(ports, message, ending, error))
         .finally(() => held.end());
     }

@@ -72,7 +72,7 @@ const estimateShape = {
   calls: z.object({
     total: calls,
     billed: count.describe("Calls that cost anything: all but deletes."),
-    perPack: calls.describe("Of a pack in a message of its own; exact if nothing fails or is resent."),
+    perPack: calls.describe("Of a pack and its message; exact if nothing fails or is resent."),
     perMinute: calls.describe("Of leading at the default settings, an estimate."),
     perChunk: z.number(),
   }),

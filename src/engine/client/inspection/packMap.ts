@@ -11,7 +11,7 @@ const cell = list(count);
 export const packMapSchema = z
   .object({
     ...{ ...runKey, generation, packs: count, shardSize: count, packsPerCell: z.int().positive() },
-    cells: z.object({ done: cell, gapped: cell, failed: cell, givenUp: cell, inFlight: cell, resent: cell }),
+    cells: z.object({ done: cell, failed: cell, givenUp: cell, inFlight: cell, resent: cell }),
   })
   .describe(
     "The packs of a run, counted in at most 2,000 cells of neighboring packs. Cell `i` counts the packs from `i * packsPerCell` on; the rest of a cell was not sent.",
@@ -60,7 +60,6 @@ const emptyCells = (cells: number): Readonly<Record<Counted, number[]>> => {
   const zeros = (): number[] => new Array<number>(cells).fill(0);
   return {
     done: zeros(),
-    gapped: zeros(),
     failed: zeros(),
     givenUp: zeros(),
     inFlight: zeros(),

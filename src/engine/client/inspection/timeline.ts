@@ -87,8 +87,8 @@ export function timelineOf(spec: Read<Spec>, read: Read<State> | undefined, reco
   };
 }
 
-function endedOf({ phase, keep, packsDone: done, packsFailed, packsGapped: gapped }: State): number {
-  const packs = { total: 0, done, gapped, failed: packsFailed - gapped };
+function endedOf({ phase, keep, packsDone: done, packsFailed: failed }: State): number {
+  const packs = { total: 0, done, failed };
   return endedPacks({ active: !isFinal(phase), ...defined({ keep }), packs });
 }
 

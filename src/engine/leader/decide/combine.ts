@@ -1,5 +1,5 @@
-import { countBits, emptyBitmap, encodeBitmap, setBit } from "../../model/bitmap.ts";
-import { indexesOf, type Layout, packsOf, type Range, shardsOf, sizeOf } from "../../model/packs.ts";
+import { countBits } from "../../model/bitmap.ts";
+import { indexesOf, type Layout, packsOf, type Range, shardsOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { askedLevel, nextPrefix, prefixName } from "../../model/stop.ts";
@@ -23,25 +23,12 @@ export function sealShards(draft: Draft): void {
     if (state.cursor < packs.to || open.recount) continue;
     const failed = countBits(bits.failed);
     if (countBits(done) + failed < size) continue;
-    const gen = state.generation;
-    const lost = failed === 0 ? {} : { members: open.done, ...gappedOf(packs, open.gapped) };
-    state.sealed[name] = { ...lost, gen, node: false };
+    const lost = { ...(failed > 0 && { members: open.done }), ...(open.gaps && { gaps: open.gaps }) };
+    state.sealed[name] = { ...lost, gen: state.generation, node: false };
     delete state.open[name];
     draft.decided = true;
     if (!foldsPacksDirectly(layout) && shard < counting) askForNode(draft, 1, shard);
   }
-}
-
-/** Which packs of a shard are folded with gaps, and how many chunks they lack together. */
-function gappedOf(
-  packs: Range,
-  gapped: Readonly<Record<string, number>> = {},
-): Pick<State["sealed"][string], "gapped" | "lacking"> {
-  const lacking = Object.values(gapped).reduce((sum, chunks) => sum + chunks, 0);
-  if (lacking === 0) return {};
-  const bits = emptyBitmap(sizeOf(packs));
-  for (const pack of Object.keys(gapped)) setBit(bits, Number(pack) - packs.from);
-  return { gapped: encodeBitmap(bits), lacking };
 }
 
 /** Has a node above the shards combined once every node that it folds is there. */

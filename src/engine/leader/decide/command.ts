@@ -12,9 +12,7 @@ import { type Action, withAct } from "../../model/labels.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
-import { toleratedChunks } from "../../model/run.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
-import { plannedChunks } from "../../model/stop.ts";
 import { doubtedUpTo, type RunNotes } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import type { DecideAt, Draft } from "./draft.ts";
@@ -81,13 +79,6 @@ export function endAtDeadline(
     return;
   }
   draft.ending ??= { phase: "failed", error: { code: "deadline", message } };
-}
-
-/** Whether records that this poll did not list may tell of packs with gaps (docs/ARCHITECTURE.md, rule 32). */
-export function awaitsRecords({ state, at }: Draft, { spec, lists }: Pick<Seen, "spec" | "lists">): boolean {
-  const { layout, inFlight } = state;
-  if (layout === undefined || inFlight === 0 || lists.failuresMs >= at.localMs) return false;
-  return toleratedChunks(spec.tolerate, plannedChunks(layout, state)) > 0;
 }
 
 /**

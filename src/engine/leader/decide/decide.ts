@@ -3,7 +3,7 @@ import type { ProgressMark, State } from "../../model/state.ts";
 import type { Known } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import { askForFinish, askForGroups, askForStop, sealShards } from "./combine.ts";
-import { awaitsRecords, giveUpRest, keepDeadline, takeCommand } from "./command.ts";
+import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
@@ -35,11 +35,12 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
   markProgress(draft, at.nowMs);
   if (seen.manifest !== undefined) draft.ending = { phase: "complete" };
   else {
-    trackFailures(draft, seen);
+    const failing = trackFailures(draft, seen);
     trackRefused(draft, seen, before);
+    if (failing === "waits") return draft;
   }
   if (draft.ending !== undefined) return draft;
-  if (state.keep === true && !awaitsRecords(draft, seen)) giveUpRest(draft, seen);
+  if (state.keep === true) giveUpRest(draft, seen);
 
   askForPlan(draft, seen);
   trackWaits(draft, seen);

@@ -1,6 +1,6 @@
-import type { LeftOut } from "../../model/leftOut.ts";
+import type { FailedChunk } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import type { Layout, Range } from "../../model/packs.ts";
+import type { Layout } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import { type DecideTime, type Known, type RunNotes, type Sent, sendKey, unsentTasks } from "../notes.ts";
@@ -84,7 +84,6 @@ export interface SendRecord {
   readonly code: string;
   readonly message: string;
   readonly final: true | undefined;
-  readonly at: Range | undefined;
 }
 
 export interface PackSend {
@@ -94,6 +93,8 @@ export interface PackSend {
   /** It was sent before, or may have been. */
   readonly repeat: boolean;
   readonly alone?: boolean | undefined;
+  /** Chunks at which earlier sends ended: this one does not compute them. */
+  readonly excluded?: readonly FailedChunk[] | undefined;
 }
 
 /** A task as it is recorded before its first send. */
@@ -123,48 +124,25 @@ export function addSend(draft: Draft, send: PackSend): void {
 export const sendsOf = (state: State, pack: number): Sends =>
   state.again[pack] ?? { sends: state.firstSend, atMs: 0, since: state.firstSend, lost: 0 };
 
-/** What ended sends tell of a pack. */
-export interface Told {
-  readonly alone?: boolean;
-  /** Chunks that the next send and later ones leave out, and those that it tells one by one. */
-  readonly leaveOut?: LeftOut | undefined;
-  readonly doubt?: Range | undefined;
-}
-
-/** What is known of a pack with what its ended sends tell. */
-export function toldBy(before: Sends, { alone, leaveOut, doubt }: Told) {
-  const isAlone = before.alone === true || alone === true || undefined;
-  if (leaveOut === undefined)
-    return {
-      alone: isAlone,
-      leftOut: before.leftOut,
-      leftOutFrom: before.leftOutFrom,
-      doubt: doubt ?? before.doubt,
-    };
-  // What ended the process is left out now: another chunk may be anywhere.
-  const leftOut = [...(before.leftOut ?? []), leaveOut];
-  return { alone: isAlone, leftOut, leftOutFrom: before.sends + 1, doubt: undefined };
-}
-
 /** Resends a pack. No record of the sends before is waited for, unless it `waits`; one that comes still counts. */
 export function resendPack(
   draft: Draft,
   pack: number,
-  why: Told & { readonly waits?: boolean; readonly lost?: boolean },
+  why: Pick<PackSend, "alone" | "excluded"> & { readonly waits?: boolean; readonly lost?: boolean },
 ): void {
   const { state, at } = draft;
   const before = sendsOf(state, pack);
   const send = before.sends + 1;
-  const told = toldBy(before, why);
+  const alone = before.alone === true || why.alone === true;
   state.again[pack] = {
     sends: send,
     atMs: at.nowMs,
     since: why.waits === true ? before.since : send,
     lost: before.lost + (why.lost === true ? 1 : 0),
-    ...told,
+    ...(alone && { alone }),
   };
   state.sentAgain += 1;
-  addSend(draft, { pack, send, urgent: true, repeat: true, alone: told.alone === true });
+  addSend(draft, { pack, send, urgent: true, repeat: true, alone, excluded: why.excluded });
 }
 
 /** Messages that still fit between two writes of the state. */

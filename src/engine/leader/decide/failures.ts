@@ -1,23 +1,14 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { failRunCode, inputsChanged } from "../../model/errors.ts";
-import { isOfPlan } from "../../model/output.ts";
-import { chunksOfPack, chunksText, type Layout, shardOf, sizeOf } from "../../model/packs.ts";
+import { outcomesOf } from "../../model/outcomes.ts";
+import { chunksOfPack, chunksText, type Layout, shardOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
-import type { Sends, State } from "../../model/state.ts";
+import type { State } from "../../model/state.ts";
 import { plannedChunks } from "../../model/stop.ts";
 import { prefixAt } from "../../model/tree.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
-import {
-  type Draft,
-  layoutOf,
-  resendPack,
-  resendTask,
-  roomToWrite,
-  sendsOf,
-  type Told,
-  toldBy,
-} from "./draft.ts";
+import { type Draft, layoutOf, resendPack, resendTask, roomToWrite, sendsOf } from "./draft.ts";
 import { shardsThatCount } from "./stop.ts";
 import { bitsOf, countsBelow, outcomeOf, tally } from "./track.ts";
 import { verdictOf, whyFailed } from "./verdict.ts";
@@ -27,13 +18,15 @@ import { addEnded } from "./wasted.ts";
  * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
  * of its sends that are waited for have ended without output. Silence is never a failure.
  */
-export function trackFailures(draft: Draft, seen: Seen): void {
+export function trackFailures(draft: Draft, seen: Seen): "waits" | undefined {
   const { state } = draft;
   trackTried(draft, seen);
   const outcome = outcomeOf(state);
   const current = seen.failures.filter((failure) => failure.generation === state.generation);
   endIfAsked(draft, current);
-  for (const [name, records] of Map.groupBy(current, ({ work }) => workName(work))) {
+  // Where the other chunks of a pack have a partial, that is its outcome, and the record only tells why it has gaps.
+  const ended = current.filter(({ gaps }) => gaps === undefined);
+  for (const [name, records] of Map.groupBy(ended, ({ work }) => workName(work))) {
     records.sort((a, b) => a.send - b.send);
     const work = records[0]?.work;
     if (work?.kind === "pack") {
@@ -57,7 +50,7 @@ export function trackFailures(draft: Draft, seen: Seen): void {
   }
   tally(state);
   if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
-  if (state.keep !== true) checkTolerance(draft, seen.spec, current);
+  return state.keep === true ? undefined : checkTolerance(draft, seen, current);
 }
 
 /** Code that says `failRun` ends the run, whatever it tolerates and whatever else ended the same work. */
@@ -102,12 +95,8 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   const verdict = verdictOf(records, made, { chunks: chunksOfPack(layout, pack), tolerated });
   if (verdict.kind === "fail") {
     addEnded(draft, records, made.since);
-    markFailed(draft, pack, lackingOf(state, pack, records));
-    const isBeyond = shardOf(layout, pack) >= shardsThatCount(state);
-    if (isBeyond && pack < (state.beyond?.pack ?? Number.POSITIVE_INFINITY))
-      state.beyond = { pack, message: verdict.why };
+    markFailed(draft, pack);
   } else if (verdict.kind === "replace") {
-    if (state.paused) keepTold(draft, pack, { ...made, sends }, verdict);
     if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
     addEnded(draft, records, made.since);
     state.again[pack] = { ...made, sends };
@@ -115,23 +104,7 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   } else if (sends > made.sends) state.again[pack] = { ...made, sends };
 }
 
-/** The next turn begins with what ends tell during a pause, also where another leader leads it. */
-function keepTold(draft: Draft, pack: number, made: Sends, verdict: Told): void {
-  const { leaveOut, doubt = made.doubt } = verdict;
-  if (leaveOut === undefined && doubt?.from === made.doubt?.from && doubt?.to === made.doubt?.to) return;
-  draft.state.again[pack] = { ...made, ...toldBy(made, verdict) };
-  draft.decided = true;
-}
-
-/** How many chunks the partial of a failed pack lacks, where one of its sends has stored one; of another plan it counts as missing. */
-function lackingOf(state: State, pack: number, records: readonly SeenFailure[]): number | undefined {
-  const told = records.find(({ gaps }) => gaps !== undefined && isOfPlan(state, gaps.plan));
-  const failed = told?.gaps?.failed ?? Number.POSITIVE_INFINITY;
-  return failed < sizeOf(chunksOfPack(layoutOf(state), pack)) ? failed : undefined;
-}
-
-/** `lacking`: so many of its chunks failed, and the others have a partial. */
-function markFailed(draft: Draft, pack: number, lacking: number | undefined): void {
+function markFailed(draft: Draft, pack: number): void {
   const { state } = draft;
   const layout = layoutOf(state);
   const shard = shardOf(layout, pack);
@@ -140,7 +113,6 @@ function markFailed(draft: Draft, pack: number, lacking: number | undefined): vo
   const { packs, failed } = bitsOf(layout, shard, open);
   setBit(failed, pack - packs.from);
   open.failed = encodeBitmap(failed);
-  if (lacking !== undefined) open.gapped = { ...open.gapped, [pack]: lacking };
   delete state.again[pack];
   draft.decided = true;
 }
@@ -153,31 +125,42 @@ function failedThatCount(state: State, layout: Layout): number {
     : state.chunksFailed;
 }
 
-function checkTolerance(draft: Draft, { tolerate }: Spec, failures: readonly SeenFailure[]): void {
-  const { state } = draft;
+function checkTolerance(
+  draft: Draft,
+  { spec: { tolerate }, otherCode }: Seen,
+  failures: readonly SeenFailure[],
+): "waits" | undefined {
+  const { state, notes } = draft;
   const { layout } = state;
-  if (layout === undefined) return;
+  if (layout === undefined) return undefined;
   const tolerated = toleratedChunks(tolerate, plannedChunks(layout, state));
   // What failed beyond the next prefix fails no run that stops before.
   const counting = shardsThatCount(state);
-  if (failedThatCount(state, layout) <= tolerated) return;
+  if (failedThatCount(state, layout) <= tolerated) return undefined;
   // A record of a pack that another send completed, or may yet, is no reason.
-  const outcome = outcomeOf(state);
   const first = failures.find(
-    ({ work }) => work.kind === "pack" && work.shard < counting && outcome(work.pack) === "failed",
+    ({ work, gaps }) =>
+      work.kind === "pack" &&
+      work.shard < counting &&
+      (gaps !== undefined || outcomesOf(state, layout, work.shard)?.(work.pack) === "failed"),
   );
-  // One that had failed when its turn came is listed no more.
-  const earlier = first === undefined && state.beyond !== undefined ? state.beyond : undefined;
-  const pack = first?.work.kind === "pack" ? first.work.pack : earlier?.pack;
+  // What failed was counted by a partial with gaps, or before its turn, and the records were not listed in this poll.
+  if (first === undefined && otherCode === undefined) {
+    notes.wantsFailures = true;
+    return "waits";
+  }
+  const pack = first?.work.kind === "pack" ? first.work.pack : undefined;
   const records = failures.filter(({ work }) => work.kind === "pack" && work.pack === pack);
-  const why = whyFailed(records) ?? first?.message ?? earlier?.message ?? "";
+  const why = whyFailed(records) ?? first?.message ?? "";
   // A thread names the chunk or chunks where it can; anything else happened to the whole pack.
   const named = pack === undefined || /^chunks? \d[^:]*: /.test(why);
   const where = named ? "" : `${chunksText(chunksOfPack(layout, pack))}: `;
   // A pack without a partial counts whole, whichever of its chunks failed: the true number may be lower.
-  const count =
-    tolerated === 0 ? "" : `more than ${tolerated} of ${plannedChunks(layout, state)} chunks failed; `;
+  const all =
+    tolerated === 0 ? "" : `more than ${tolerated} of ${plannedChunks(layout, state)} chunks failed`;
+  const message = [all, `${where}${why}`].filter((text) => text !== "").join("; ") || "a chunk failed";
   // A retry would meet the same inputs.
   const code = first?.code === "file-changed" ? inputsChanged : "pack-failed";
-  draft.ending ??= { phase: "failed", error: { code, message: `${count}${where}${why}` } };
+  draft.ending ??= { phase: "failed", error: { code, message } };
+  return undefined;
 }

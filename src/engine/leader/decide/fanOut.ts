@@ -7,7 +7,7 @@ import type { State } from "../../model/state.ts";
 import type { RunNotes } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import { addSend, addTask, type Draft, layoutOf, newTask, roomToWrite, type Share } from "./draft.ts";
-import { mean, packsAtOnce, packsTogether, takenMs } from "./pace.ts";
+import { mean, packsAtOnce, takenMs } from "./pace.ts";
 import { outcomeOf } from "./track.ts";
 
 /**
@@ -59,7 +59,6 @@ export function fanOut(draft: Draft): void {
       if (outcome(pack) !== "open") continue;
       const again = state.again[pack];
       if (again !== undefined) again.atMs = at.nowMs;
-      // What ended sends have told of it goes with its message, which it so does not share.
       const urgent = again !== undefined || isUrgent(state, pack, at.share);
       const repeat = pack < state.doubtUpTo;
       addSend(draft, { pack, send: state.firstSend, urgent, repeat, alone: again?.alone });
@@ -125,7 +124,7 @@ function demandOf({ layout, cap, packsDone, packsFailed, inFlight, waits }: Stat
 /**
  * Once a poll: two packs per worker and eight seconds of work at the rate of this run; among others what keeps its fair share
  * of all at work for as long as its packs wait behind theirs. Until the first outcomes it is a fixed number, which the runs
- * under way share. It is never under 8 or a full message, and at most twice the last window. Where the queues show that the
+ * under way share. It is never under 8, and at most twice the last window. Where the queues show that the
  * workers took all, the rate says less than they can, and it is doubled; for a run alone also where they took more than half
  * of it since the last poll. Whoever sends applies the cap.
  */
@@ -146,12 +145,7 @@ export function updateWindow(state: State, notes: RunNotes, share: Share): void 
   // Alone it falls slowly, because the first outcomes make the rate look low.
   const least = shared ? 0 : Math.floor(notes.window * 0.9);
   const grows = notes.starved || notes.window === 0;
-  notes.window = Math.max(
-    grows ? twice : Math.min(wanted, twice),
-    least,
-    limits.windowMin,
-    packsTogether(state),
-  );
+  notes.window = Math.max(grows ? twice : Math.min(wanted, twice), least, limits.windowMin);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { limits } from "../../model/limits.ts";
-import { chunksText, packsOf, shardOf } from "../../model/packs.ts";
+import { packsOf, shardOf } from "../../model/packs.ts";
 import { parseWorkName, type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends } from "../../model/state.ts";
 import { type Lists, taskKey, unsentTasks } from "../notes.ts";
@@ -222,18 +222,17 @@ function isRecorded(
   finding: Finding,
 ): boolean {
   const record = (send: number, code: string, message: string, about: Partial<SendRecord> = {}): boolean => {
-    draft.records.push({ work, send, code, message, final: undefined, at: undefined, ...about });
+    draft.records.push({ work, send, code, message, final: undefined, ...about });
     draft.notes.wantsFailures = true;
     return true;
   };
   if (finding.kind === "died" && finding.sign.begun && finding.sign.alone) {
-    const { instance, ended, silentMs, send, chunks: at } = finding.sign;
+    const { instance, ended, silentMs, send } = finding.sign;
     const how = ended ?? `no sign of life for ${Math.round(silentMs / 1_000)} s`;
     return record(
       send,
       "process-ended",
-      `${at === undefined ? "" : `${chunksText(at)}: `}the process of ${instance} ended while it computed this alone: ${how}`,
-      { at },
+      `the process of ${instance} ended while it computed this alone: ${how}`,
     );
   }
   if (sends.lost + 1 < limits.lostMax || diedWith(finding)) return false;

@@ -1,5 +1,5 @@
 import { limits } from "../../model/limits.ts";
-import { packsOf, packsPerMessage } from "../../model/packs.ts";
+import { packsOf } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
 import type { DecideTime, Known, RunNotes } from "../notes.ts";
 
@@ -48,11 +48,6 @@ export const takenMs = ({ durationsMs, layout }: State): number =>
 
 /** Packs that workers have at the same moment, by Little's law: of short ones, or of many runs, a part of one. */
 export const packsAtOnce = (state: State): number => (state.rate * takenMs(state)) / 1_000;
-
-/** Packs that share a message, of those that take as long as these did. */
-export function packsTogether({ durationsMs }: State, left = Number.POSITIVE_INFINITY): number {
-  return durationsMs.length < limits.outcomesForRate ? 1 : packsPerMessage(p95(durationsMs), left);
-}
 
 /** A pack that nobody has is lost after this, if no process says within it that it lives. */
 export const lostAfterMs = ({ durationsMs }: State): number =>

@@ -25,22 +25,18 @@ export function beginTurn(state: State): void {
       openShards(state, shard);
   const sends = Object.values(state.again).map((again) => again.sends);
   state.firstSend = Math.max(state.firstSend, ...sends) + 1;
-  const told = whatEndsTold(state);
+  const alone = aloneAgain(state);
   walkAgain(state);
-  state.again = told;
+  state.again = alone;
 }
 
-/** What ended sends have told of packs holds in the next turn, whose first send knows it (docs/ARCHITECTURE.md, rule 32). */
-function whatEndsTold({ again, firstSend }: State): State["again"] {
-  const told = Object.entries(again).flatMap(([pack, { alone, leftOut, leftOutFrom, doubt }]) => {
-    const known = { alone, leftOut, leftOutFrom, doubt };
-    const isNone = alone === undefined && leftOut === undefined;
-    return isNone
-      ? []
-      : [[pack, { ...known, sends: firstSend, since: firstSend, atMs: 0, lost: 0 }] as const];
-  });
-  return Object.fromEntries(told);
-}
+/** What ended a process is computed alone in the next turn too. */
+const aloneAgain = ({ again, firstSend: sends }: State): State["again"] =>
+  Object.fromEntries(
+    Object.entries(again)
+      .filter(([, { alone }]) => alone === true)
+      .map(([pack]) => [pack, { sends, since: sends, atMs: 0, lost: 0, alone: true }]),
+  );
 
 /**
  * A closed run begins its next generation. A shard that was sealed whole and has its node keeps it; every other one
@@ -60,7 +56,6 @@ export function beginGeneration(
     answer: _answer,
     keep: _keep,
     gaveUp: _gaveUp,
-    beyond: _beyond,
     trying: _trying,
     waits: _waits,
     otherCode: _otherCode,
@@ -89,13 +84,15 @@ export function beginGeneration(
   const forged = closed.refused?.includes(closed.generation) === true;
   const trusted = !forged && closed.error?.code !== "storage-lost";
   for (const [name, sealed] of Object.entries(closed.sealed)) {
-    if (trusted && sealed.node && sealed.members === undefined) state.sealed[name] = sealed;
+    const { members, gaps } = sealed;
+    if (trusted && sealed.node && members === undefined && gaps === undefined) state.sealed[name] = sealed;
     else {
       const all = fullBitmap(sizeOf(packsOfShard(closed.layout, Number(name))));
-      state.open[name] = { done: sealed.members ?? encodeBitmap(all) };
+      state.open[name] = { done: members ?? encodeBitmap(all), ...(gaps && { gaps }) };
     }
   }
-  for (const [name, { done }] of Object.entries(closed.open)) state.open[name] = { done };
+  for (const [name, { done, gaps }] of Object.entries(closed.open))
+    state.open[name] = { done, ...(gaps && { gaps }) };
   keepGroups(closed, state, closed.layout);
   walkAgain(state);
   tally(state);

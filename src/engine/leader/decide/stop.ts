@@ -31,7 +31,6 @@ export function stopAfter(state: State, chunks: number): void {
   for (const name of Object.keys(state.tasks))
     if (parseWorkName(name)?.kind === "node") delete state.tasks[name];
   for (const pack of Object.keys(state.again)) if (Number(pack) >= packs) delete state.again[pack];
-  delete state.beyond;
   state.cursor = Math.min(state.cursor, packs);
   state.doubtUpTo = Math.min(state.doubtUpTo, packs);
   for (const mark of [...state.batches, ...state.taken]) mark.upTo = Math.min(mark.upTo, packs);

@@ -8,8 +8,8 @@ import {
   setBit,
 } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
-import { belongsTo, parseOutputFacts } from "../../model/output.ts";
-import { type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
+import { belongsTo, isOutdated, parseOutputFacts } from "../../model/output.ts";
+import { chunksOfPack, type Layout, packsOf, packsOfShard, shardOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { checkNamed } from "../../model/storedSpec.ts";
@@ -48,7 +48,8 @@ export function trackPlan(
 
 /**
  * Marks listed partials in the bitmaps of their open shards. Success beats an earlier failure. A shard to be
- * recounted takes exactly what its list holds. A partial of another plan or of other code counts as missing.
+ * recounted takes exactly what its list holds. A partial of another plan or of other code counts as missing, and so does one
+ * with gaps of an earlier generation.
  */
 export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" | "shards">): void {
   const { state } = draft;
@@ -62,14 +63,15 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
     const { failed } = bits;
     const recount = open.recount === true;
     const done = recount ? emptyBitmap(size) : bits.done;
+    let gaps = recount ? 0 : (open.gaps ?? 0);
     for (const { index, contentType } of found.get(shard) ?? []) {
       // Each poll lists all partials of the shard again, so most of them are known.
       if (index < packs.from || index >= packs.to || hasBit(done, index - packs.from)) continue;
       const facts = parseOutputFacts(contentType);
-      if (!belongsTo(state, facts)) continue;
+      if (!belongsTo(state, facts) || isOutdated(facts, state.generation)) continue;
       setBit(done, index - packs.from);
       clearBit(failed, index - packs.from);
-      delete open.gapped?.[index];
+      gaps += Math.min(facts.gaps?.chunks ?? 0, sizeOf(chunksOfPack(layout, index)));
       delete state.again[index];
       if (recount) continue;
       draft.gained += 1;
@@ -79,6 +81,8 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
       addWasted(state, Math.max(facts.attempt - 1, 0), facts.ms);
     }
     open.done = encodeBitmap(done);
+    if (gaps > 0) open.gaps = gaps;
+    else delete open.gaps;
     delete open.recount;
     if (countBits(failed) > 0) open.failed = encodeBitmap(failed);
     else delete open.failed;
@@ -155,48 +159,40 @@ export function tally(state: State): void {
 
 /** The same of the shards below one. */
 export function countsBelow(state: State, layout: Layout, below = Number.POSITIVE_INFINITY) {
-  let [done, failed, gapped, lacking, inFlight] = [0, 0, 0, 0, 0];
+  let [done, failed, gaps, inFlight] = [0, 0, 0, 0];
   const packs = packsOf(layout);
   /** Chunks that the last pack has less than the others. */
   const short = packs * layout.packSize - layout.chunks;
   const lastShard = packs === 0 ? -1 : shardOf(layout, packs - 1);
-  let last: "done" | "failed" | "gapped" | "open" = "open";
+  let last: "done" | "failed" | "open" = "open";
 
   for (const [name, sealed] of Object.entries(state.sealed)) {
     if (Number(name) >= below) continue;
     const size = sizeOf(packsOfShard(layout, Number(name)));
     const bits = sealed.members === undefined ? undefined : decodeBitmap(sealed.members, size);
-    const some = decodeBitmap(sealed.gapped ?? "", size);
     const there = bits === undefined ? size : countBits(bits);
     done += there;
     failed += size - there;
-    gapped += countBits(some);
-    lacking += sealed.lacking ?? 0;
-    if (Number(name) !== lastShard) continue;
-    last =
-      bits === undefined || hasBit(bits, size - 1) ? "done" : hasBit(some, size - 1) ? "gapped" : "failed";
+    gaps += sealed.gaps ?? 0;
+    if (Number(name) === lastShard) last = bits === undefined || hasBit(bits, size - 1) ? "done" : "failed";
   }
   for (const [name, open] of Object.entries(state.open)) {
     if (Number(name) >= below) continue;
     const bits = bitsOf(layout, Number(name), open);
     done += countBits(bits.done);
     failed += countBits(bits.failed);
-    for (const chunks of Object.values(open.gapped ?? {})) {
-      gapped += 1;
-      lacking += chunks;
-    }
+    gaps += open.gaps ?? 0;
     const sent = Math.min(state.cursor - bits.packs.from, bits.size);
     for (let index = 0; index < sent; index += 1) {
       if (!hasBit(bits.done, index) && !hasBit(bits.failed, index)) inFlight += 1;
     }
-    if (Number(name) !== lastShard) continue;
-    last = open.gapped?.[packs - 1] === undefined ? outcomeOf(state)(packs - 1) : "gapped";
+    if (Number(name) === lastShard) last = outcomeOf(state)(packs - 1);
   }
   const chunksIn = (count: number, is: typeof last): number =>
     count * layout.packSize - (last === is ? short : 0);
   return {
-    ...{ packsDone: done, packsFailed: failed, packsGapped: gapped, inFlight },
-    chunksDone: chunksIn(done, "done") + chunksIn(gapped, "gapped") - lacking,
-    chunksFailed: chunksIn(failed - gapped, "failed") + lacking,
+    ...{ packsDone: done, packsFailed: failed, inFlight },
+    chunksDone: chunksIn(done, "done") - gaps,
+    chunksFailed: chunksIn(failed, "failed") + gaps,
   };
 }

@@ -15,7 +15,7 @@ export function wantedOf(
   const computing = state.phase === "computing" && layout !== undefined;
   const slowly = isInFullSwing(state) || isIdle(notes, localMs);
   const failuresEveryMs = slowly ? limits.failuresEverySlowMs : limits.failuresEveryMs;
-  const givesUp = state.keep === true && state.inFlight > 0;
+  const isAtWork = Object.keys(state.tasks).length > 0 || state.inFlight > 0;
   const nodes = computing ? nodesToPoll(state, layout, localMs - lists.nodesMs) : [];
   const listed = nodes.length > headsAtMost;
   return {
@@ -24,9 +24,7 @@ export function wantedOf(
     groups: computing ? groupsOf(shardsToList(state, layout), layout.shardSize) : [],
     nodes: listed ? [] : nodes,
     nodeGroups: listed ? nodeGroupsOf(nodes) : [],
-    failures:
-      (localMs - lists.failuresMs >= failuresEveryMs || notes.wantsFailures || givesUp) &&
-      (Object.keys(state.tasks).length > 0 || state.inFlight > 0),
+    failures: notes.wantsFailures || (isAtWork && localMs - lists.failuresMs >= failuresEveryMs),
     manifest: state.phase === "finishing",
   };
 }

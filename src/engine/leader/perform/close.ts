@@ -2,7 +2,7 @@ import { tagsText } from "../../model/figures.ts";
 import { logEvents } from "../../model/log.ts";
 import { differenceFrom, manifestDiffers } from "../../model/manifestFits.ts";
 import { indexesOf, shardsOf } from "../../model/packs.ts";
-import type { Manifest, Spec } from "../../model/run.ts";
+import type { Manifest } from "../../model/run.ts";
 import { spentOf } from "../../model/spent.ts";
 import { isFinal, type State } from "../../model/state.ts";
 import { plannedChunks } from "../../model/stop.ts";
@@ -68,22 +68,20 @@ export async function cleanUp(term: Term, listed: ListedMarker, ended: Ended): P
   await Promise.all([
     enlist(term, ended),
     manifest?.complete === true && state.phase === "complete" && !keeps
-      ? sendCleanup(term, state, ended.submitted?.spec)
+      ? sendCleanup(term, state)
       : undefined,
   ]);
   leader.assertLeading();
   await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, signal: leader.lost });
 }
 
-/** With a tolerance some attempt may have left a partial with gaps beside a whole one, or in an earlier generation. */
-async function sendCleanup(term: Term, state: State, spec: Spec | undefined): Promise<void> {
+async function sendCleanup(term: Term, state: State): Promise<void> {
   const { layout } = state;
-  const gaps = spec?.tolerate !== undefined;
   if (layout === undefined) return;
   // Of a run that stopped, what was computed beyond goes too.
   const chunks = plannedChunks(layout, state);
   const shards = indexesOf({ from: 0, to: shardsOf({ ...layout, chunks }) });
-  const nodes = topLevel({ ...layout, chunks }) > 0 || gaps ? [undefined] : [];
+  const nodes = topLevel({ ...layout, chunks }) > 0 ? [undefined] : [];
   const message = (shard: number | undefined) => ({ message: cleanupMessage(state, shard), urgent: false });
   await sendAll(term, [...shards, ...nodes].map(message));
 }

@@ -116,7 +116,6 @@ function closedRunOf(state: State, spec: Spec | undefined, manifest: Manifest | 
     ...(layout && {
       packs: {
         ...{ total: packsOf(layout), done: state.packsDone, failed: state.packsFailed, ...givenUp(packs) },
-        ...(state.packsGapped === 0 ? {} : { gapped: state.packsGapped }),
       },
       chunks: {
         total: layout.chunks,

@@ -6,7 +6,7 @@ import { chunksOfPack } from "../../model/packs.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { phaseMoves, type State } from "../../model/state.ts";
 import { type Draft, layoutOf } from "../decide/draft.ts";
-import { packMessages, taskMessage } from "../decide/messages.ts";
+import { packMessage, taskMessage } from "../decide/messages.ts";
 import { mean, packsAtOnce } from "../decide/pace.ts";
 import { doubtedUpTo, type Sent, sendKey, taskKey, unsentTasks } from "../notes.ts";
 import { commit, type Term, type TermRun } from "../term.ts";
@@ -100,22 +100,14 @@ function noteHandedOut(sent: Sent, { state: { turn }, packs }: Draft): void {
 
 /** Sends what was not sent yet, and notes each one: if another one fails, these are not sent twice. */
 async function sendPacks({ term, sent: { unwritten } }: TermRun, { state, packs }: Draft): Promise<void> {
-  const sends = packMessages(
-    state,
-    packs.filter((one) => !unwritten.has(sendKey(state, one))),
-  );
+  const sends = packs
+    .map((one) => ({ key: sendKey(state, one), message: packMessage(state, one), urgent: one.urgent }))
+    .filter(({ key }) => !unwritten.has(key));
   // Sends at the same time arrive in any order, and what waits is judged by the order. So no more are made at once than
   // packs are computed at once, or in a few seconds.
   const fewer = Math.max(packMsOf(state) / limits.shortPackMs, 1);
-  const packsSentAtOnce = Math.max(Math.ceil(limits.sendsAtOnceMin / fewer), packsAtOnce(state));
-  const atOnce = Math.ceil(packsSentAtOnce / Math.max(1, ...sends.map((one) => one.packs.length)));
-  // Packs that take long are not worth a second copy.
-  const hedged = packMsOf(state) <= limits.shortPackMs;
-  await sendAll(term, sends, {
-    atOnce,
-    hedged,
-    onSent: ({ packs: row }) => row.forEach((one) => void unwritten.add(sendKey(state, one))),
-  });
+  const atOnce = Math.ceil(Math.max(limits.sendsAtOnceMin / fewer, packsAtOnce(state)));
+  await sendAll(term, sends, { atOnce, onSent: ({ key }) => void unwritten.add(key) });
 }
 
 const packMsOf = ({ durationsMs, layout }: State): number =>
@@ -130,7 +122,6 @@ export async function sendTasks({ term, sent }: TermRun, state: State): Promise<
     return { key, message: taskMessage(state, name), urgent: true };
   });
   await sendAll(term, sends, {
-    hedged: false,
     onSent({ key }) {
       sent.tasksSent.add(key);
       sent.tasksUnwritten += 1;

@@ -11,8 +11,6 @@ interface Send {
 interface SendOptions<One> {
   /** Sends at the same moment. */
   readonly atOnce?: number;
-  /** Whether the slowest are made twice. */
-  readonly hedged?: boolean;
   /** Called for each message that was sent, also where another one fails and `sendAll` throws. */
   readonly onSent?: (one: One) => void;
 }
@@ -21,17 +19,15 @@ interface SendOptions<One> {
 export async function sendAll<One extends Send>(
   term: Term,
   sends: readonly One[],
-  { atOnce = limits.sendsAtOnce, hedged = true, onSent = () => {} }: SendOptions<One> = {},
+  { atOnce = limits.sendsAtOnce, onSent = () => {} }: SendOptions<One> = {},
 ): Promise<void> {
   const waiting = sends.values();
-  // Slow sends that may still be made twice.
-  const hedges = { left: hedged ? Math.ceil(sends.length * limits.hedgesShare) : 0 };
   const failures: unknown[] = [];
   const sendSome = async (): Promise<void> => {
     // All senders share one iterator, so each message is sent by one of them.
     for (const one of waiting) {
       try {
-        await sendOne(term, one, hedges);
+        await sendOne(term, one);
         onSent(one);
       } catch (error) {
         failures.push(error);
@@ -45,38 +41,18 @@ export async function sendAll<One extends Send>(
 }
 
 /** A send without a reply is repeated: it may double the message, which only costs compute. */
-async function sendOne(term: Term, { message, urgent }: Send, hedges: { left: number }): Promise<void> {
+async function sendOne(term: Term, { message, urgent }: Send): Promise<void> {
   const { leader, names, clock, storage } = term;
   const queue = urgent ? names.urgent : names.packs;
   const text = encodeMessage(message);
-  const send = () => storage.queues.send(queue, text, { signal: leader.lost });
   for (let attempt = 1; ; attempt += 1) {
     leader.assertLeading();
     try {
-      return await sendHedged(term, send, hedges);
+      return void (await storage.queues.send(queue, text, { signal: leader.lost }));
     } catch (error) {
       const busy = error instanceof StorageError && error.kind === "busy";
       if (!busy || attempt >= limits.sendTries) throw error;
       await clock.sleep(100 * attempt, leader.lost);
     }
   }
-}
-
-/** One slow send delays all that were sent with it, so the few slowest are made twice and the first reply counts. */
-async function sendHedged(
-  { clock, leader }: Term,
-  send: () => Promise<unknown>,
-  hedges: { left: number },
-): Promise<void> {
-  const first = send();
-  const slow = Promise.withResolvers<"slow">();
-  const stopWaiting = clock.after(limits.hedgeAfterMs, () => slow.resolve("slow"));
-  try {
-    if ((await Promise.race([first, slow.promise])) !== "slow" || hedges.left <= 0) return void (await first);
-  } finally {
-    stopWaiting();
-  }
-  hedges.left -= 1;
-  leader.assertLeading();
-  await Promise.any([first, send()]).catch(() => first);
 }

@@ -1,6 +1,6 @@
 import { isUnreadable, LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { decodeMessage, onePackEach, workOf } from "../../model/message.ts";
+import { decodeMessage, workOf } from "../../model/message.ts";
 import { parseSignBlob, signBlobs } from "../../model/names.ts";
 import { workName } from "../../model/runBlobs.ts";
 import { decodeSign, isLive } from "../../model/sign.ts";
@@ -97,24 +97,23 @@ function seenQueue(messages: readonly QueueMessage[]): SeenQueue {
   let oldestMs: number | undefined;
   for (const { text, dequeueCount, insertedMs } of messages) {
     if (dequeueCount === 0) oldestMs = Math.min(oldestMs ?? insertedMs, insertedMs);
-    for (const message of unlessUnknown(text)) {
-      const work = workOf(message);
-      if (work === undefined) continue;
-      const of = { uid: message.uid, generation: message.gen, turn: message.turn, firstSend: message.send };
-      waiting.add(workKey(of, workName(work)));
-      if (work.kind !== "pack" || dequeueCount > 0) continue;
-      const key = turnKey(of);
-      firstPack.set(key, Math.min(firstPack.get(key) ?? work.pack, work.pack));
-    }
+    const message = unlessUnknown(text);
+    const work = message && workOf(message);
+    if (message === undefined || work === undefined) continue;
+    const of = { uid: message.uid, generation: message.gen, turn: message.turn, firstSend: message.send };
+    waiting.add(workKey(of, workName(work)));
+    if (work.kind !== "pack" || dequeueCount > 0) continue;
+    const key = turnKey(of);
+    firstPack.set(key, Math.min(firstPack.get(key) ?? work.pack, work.pack));
   }
   return { full: messages.length >= limits.peekMax, waiting, firstPack, oldestMs };
 }
 
 function unlessUnknown(text: string) {
   try {
-    return onePackEach(decodeMessage(text));
+    return decodeMessage(text);
   } catch (error) {
-    if (error instanceof LeasefoldError) return [];
+    if (error instanceof LeasefoldError) return undefined;
     throw error;
   }
 }

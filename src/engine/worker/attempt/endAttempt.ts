@@ -1,6 +1,5 @@
 import {
   CalculationError,
-  ChunksFailedError,
   CorruptDataError,
   LeasefoldError,
   mayPass,
@@ -56,8 +55,6 @@ export type Fate = "drop" | "malformed" | "enqueue-again" | "next-attempt" | "en
  */
 export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: boolean }): Fate {
   if (error instanceof DroppedError) return "drop";
-  // The partial of the other chunks is stored.
-  if (error instanceof ChunksFailedError) return "end";
   // Another instance may decode what one of another version wrote.
   if (error instanceof OtherVersionError) return "enqueue-again";
   if (error instanceof MalformedWorkError) return asked ? "end" : "malformed";
@@ -134,10 +131,8 @@ export async function endAttempt(
         return dropped("another attempt has written the output");
       failed(true);
       const cause = lost ? "storage-lost" : "error";
-      const gaps =
-        error instanceof ChunksFailedError ? { failed: error.failed, first: [...error.first] } : undefined;
-      const at = error instanceof ThreadEndedError ? { from: error.chunk, to: error.chunk + 1 } : undefined;
-      const record = { cause, ...failure, ...(final && { final }), ...(gaps && { gaps }), at } as const;
+      const chunk = error instanceof ThreadEndedError ? error.chunk : undefined;
+      const record = { cause, ...failure, ...(final && { final }), chunk } as const;
       await persist(ports, () => endSend(ports, message, record));
     }
   }

@@ -1,12 +1,12 @@
 import { CorruptDataError } from "../../model/errors.ts";
 import { encodeFailure } from "../../model/failureRecord.ts";
-import { type WorkMessage, workOf } from "../../model/message.ts";
+import { type MessageOf, type WorkMessage, workOf } from "../../model/message.ts";
+import { encodeVerified, type Verified } from "../../model/output.ts";
 import type { Failure } from "../../model/run.ts";
-import { runBlobs } from "../../model/runBlobs.ts";
+import { resultBlobs, runBlobs } from "../../model/runBlobs.ts";
 import { specDiffers } from "../../model/storedSpec.ts";
 import { createOrReplace, persist } from "../../storage/callSteps.ts";
 import { refusal, writeAnswer } from "../answerSoFar.ts";
-import { writeVerified } from "../compute.ts";
 import { DroppedError, type WorkerPorts } from "../ports.ts";
 
 type FailedAttempt = Omit<Failure, "v" | "chunks">;
@@ -28,6 +28,20 @@ export async function endSend(
   const unwanted = await ports.watch.unwanted(message, "end").catch(() => undefined);
   if (unwanted !== undefined) return "unwanted";
   return recordFailure(ports, message, failure);
+}
+
+/** Writes an answer to `verify`. The first one stands: its client may have read it. */
+export async function writeVerified(
+  { storage, names }: WorkerPorts,
+  { run, uid, tag, pack }: MessageOf<"verify">,
+  verified: Verified,
+): Promise<string> {
+  const name = resultBlobs(run, uid).verified(tag, pack);
+  const created = await storage.blobs.create(names.results, name, JSON.stringify(verified), {
+    contentType: "application/json",
+    metadata: encodeVerified(verified),
+  });
+  return created.kind;
 }
 
 /** The last attempt and the poison handler both write it, and the first record stands. */

@@ -1,5 +1,5 @@
 import type { WorkMessage } from "../../model/message.ts";
-import { belongsTo, parseOutputFacts } from "../../model/output.ts";
+import { belongsTo, isOutdated, parseOutputFacts } from "../../model/output.ts";
 import type { Spec } from "../../model/run.ts";
 import { resultBlobs, runBlobs } from "../../model/runBlobs.ts";
 import type { WorkerPorts } from "../ports.ts";
@@ -16,9 +16,10 @@ export async function outputThere(
   const { blobs } = ports.storage;
   const isThere = async (name: string): Promise<boolean> => {
     const found = await blobs.head(runs, name);
-    // An output of another plan or of other code counts as missing, and is replaced.
-    const wanted = { ...message, mix: reuse?.codes };
-    return found.kind === "found" && belongsTo(wanted, parseOutputFacts(found.properties.contentType));
+    if (found.kind === "missing") return false;
+    // An output of another plan or of other code counts as missing, as one with gaps of an earlier generation, and is replaced.
+    const facts = parseOutputFacts(found.properties.contentType);
+    return belongsTo({ ...message, mix: reuse?.codes }, facts) && !isOutdated(facts, gen);
   };
   const isFinished = async () =>
     (await blobs.head(results, resultBlobs(run, uid).manifest(gen))).kind === "found";

@@ -10,6 +10,9 @@ import { StorageLostError, type WorkerPorts } from "../ports.ts";
 import type { CalculationTask, TaskOptions } from "../threads/userCode.ts";
 import type { FoundOutput } from "./outputs.ts";
 
+/** Bytes of a SHA-256. */
+const hashBytes = 32;
+
 interface Fold<Output extends FoundOutput> {
   readonly task: CalculationTask;
   /** The first chunk that is folded, or a gap. */
@@ -17,7 +20,7 @@ interface Fold<Output extends FoundOutput> {
   readonly options: TaskOptions;
   /** Identity of the code that folds, where it counts. */
   readonly code?: string;
-  /** The SHA-256 of each whole partial is kept, in order. */
+  /** The SHA-256 of each partial is kept, in order; zeros for one with gaps. */
   readonly keepHashes?: boolean;
   /** An output that is gone by now is left out; otherwise it fails the whole. */
   readonly leaveOutGone?: boolean;
@@ -58,7 +61,8 @@ export async function foldBounded<Output extends FoundOutput>(
     attempts += output.facts.attempts;
     for (const one of output.facts.code) code.add(one);
     // No attempt gives a partial with gaps again, so nobody verifies it.
-    if (fold.keepHashes && output.facts.members === undefined) hashes.push(hash("sha256", bytes, "buffer"));
+    const isWhole = output.facts.members === undefined;
+    if (fold.keepHashes) hashes.push(isWhole ? hash("sha256", bytes, "buffer") : new Uint8Array(hashBytes));
     fold.onRead?.(output);
   }
 

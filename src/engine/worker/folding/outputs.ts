@@ -8,7 +8,15 @@ import {
   parseOutputFacts,
   type WantedOutput,
 } from "../../model/output.ts";
-import { chunksOfPack, indexesOf, packsIn, packsOfShard, type Range, sizeOf } from "../../model/packs.ts";
+import {
+  chunksOfPack,
+  indexesOf,
+  packsIn,
+  packsOfShard,
+  type Range,
+  rangesOfShard,
+  sizeOf,
+} from "../../model/packs.ts";
 import type { Plan } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import { coverOfNode, coverOfPack, decodeGens } from "../../model/tree.ts";
@@ -35,39 +43,29 @@ export interface FoundOutput {
 
 type Found = Map<number, FoundOutput>;
 
-/**
- * The member partials of a shard, whole ones and those with gaps, in index order. Throws `StorageLostError` if one is definitely
- * not there.
- */
+/** The member partials of a shard in index order. Throws `StorageLostError` if one is definitely not there. */
 export async function wantedPacks(
   of: OutputsOf,
   shard: number,
-  { members, gapped, gen }: Pick<MessageOf<"combine" | "finish">, "members" | "gapped" | "gen">,
+  { members }: Pick<MessageOf<"combine" | "finish">, "members">,
 ): Promise<FoundOutput[]> {
-  const whole =
+  const packs =
     members === undefined ? indexesOf(packsOfShard(of.plan, shard)) : packsIn(of.plan, shard, members);
-  const others = packsIn(of.plan, shard, gapped);
-  const all = [
-    ...allOf(await findPacks(of, shard), whole, "the partial of pack"),
-    ...allOf(await findGapped(of, gen, others), others, gappedPack),
-  ];
-  return all.sort((a, b) => a.cover.from - b.cover.from);
+  return allOf(await findPacks(of, shard), packs, "the partial of pack");
 }
 
-/** The partials of gapped packs of a generation that are there, by pack; `packs` ascend. */
-const findGapped = (of: OutputsOf, gen: number, packs: readonly number[]): Promise<Found> =>
-  findNodes(of, 0, new Map(packs.map((pack) => [pack, gen])));
-
-const gappedPack = "the partial with gaps of pack";
-
-/** Their bitmaps of the chunks that are folded. Throws `StorageLostError` if one is definitely not there. */
-export async function membersOfGapped(
+/** Of the packs of a shard that are folded with gaps the bitmaps of their chunks; `folded` says whether there are any. */
+export async function chunksOfGaps(
   of: OutputsOf,
-  gen: number,
-  packs: readonly number[],
+  shard: number,
+  { members, folded }: Pick<FoldFacts, "members" | "folded">,
 ): Promise<ReadonlyMap<number, string>> {
-  const found = allOf(await findGapped(of, gen, packs), packs, gappedPack);
-  return new Map(found.map(({ facts }, at) => [packs[at] as number, facts.members ?? ""]));
+  const whole = rangesOfShard(of.plan, shard, members, "folded").reduce((sum, one) => sum + sizeOf(one), 0);
+  if (folded === whole) return new Map();
+  const found = [...(await findPacks(of, shard))];
+  return new Map(
+    found.flatMap(([pack, { facts }]) => (facts.members === undefined ? [] : [[pack, facts.members]])),
+  );
 }
 
 /** Neighboring nodes of a level in index order, each in its generation. Throws as `wantedPacks` does. */
@@ -116,9 +114,13 @@ export async function findPacks({ ports, plan, wanted }: OutputsOf, shard: numbe
   return found;
 }
 
-function packOutput(plan: Plan, pack: number, blob: ListedBlob, { attempt, code }: OutputFacts): FoundOutput {
-  const folded = sizeOf(chunksOfPack(plan, pack));
-  const facts = { folded, attempts: attempt, code: code === undefined ? [] : [code] };
+function packOutput(plan: Plan, pack: number, blob: ListedBlob, output: OutputFacts): FoundOutput {
+  const { attempt, code, gaps } = output;
+  const whole = {
+    folded: sizeOf(chunksOfPack(plan, pack)),
+    ...{ attempts: attempt, code: code === undefined ? [] : [code] },
+  };
+  const facts = gaps === undefined ? whole : decodeFoldFacts(blob.metadata, blob.name);
   return { blob, cover: coverOfPack(plan, pack), facts };
 }
 

@@ -3,6 +3,7 @@ import { limits } from "../../model/limits.ts";
 import type { MessageOf } from "../../model/message.ts";
 import {
   belongsTo,
+  isOutdated,
   type OutputFacts,
   outputContentType,
   parseOutputFacts,
@@ -20,7 +21,8 @@ export interface Output extends Omit<OutputFacts, "plan"> {
 
 /**
  * Writes one partial or node, create-only. A small one also rides in the metadata, which a list returns. One of another plan
- * or of other code counts as missing for every fold, and gives way to one of the plan that is there (rule 28). Each span of it
+ * or of other code counts as missing for every fold, and gives way to one of the plan that is there (rule 28); one with gaps of an
+ * earlier generation does too. Each span of it
  * keeps the limit of a partial; they must fit into one fold together.
  */
 export async function writeOutput(
@@ -36,7 +38,7 @@ export async function writeOutput(
     const fix = "a pack size that is a power of two has one span";
     throw new CalculationError("partial-too-large", `${why}; ${fix}`);
   }
-  // The members of a gapped pack may fill the metadata.
+  // The members of a partial with gaps may fill the metadata.
   const inline = bytes.length + (metadata?.["members"] ?? "").length <= limits.inlineBytesMax;
   const data: Record<string, string> =
     inline && bytes.length > 0 ? { data: Buffer.from(bytes).toString("base64url") } : {};
@@ -56,7 +58,8 @@ export async function writeOutput(
     // It was there a moment ago: the run is being deleted, and its marker tells the attempt so.
     if (there.kind === "missing") return "existed";
     const { contentType, etag } = there.properties;
-    if (belongsTo(wanted, parseOutputFacts(contentType))) return "existed";
+    const facts = parseOutputFacts(contentType);
+    if (belongsTo(wanted, facts) && !isOutdated(facts, message.gen)) return "existed";
     const isPlanOfRun = async (): Promise<boolean> =>
       (await readDocument(blobs, [runs, runBlobs(run, uid).plan], planSchema))?.sha256 === message.plan;
     if (message.plan !== undefined && !(await isPlanOfRun()))

@@ -39,7 +39,7 @@ interface TaskEnds {
  */
 export function runningTask(
   { access, memoryMb }: { readonly access: FileAccess; readonly memoryMb: number },
-  { limitMs, signal, onStart, onPrint, onSave, onPiece }: TaskOptions,
+  { limitMs, signal, onStart, onPrint, onSave }: TaskOptions,
   { sink, workerOf, work, mark, children }: TaskEnds,
 ) {
   const { port1, port2 } = new MessageChannel();
@@ -63,19 +63,8 @@ export function runningTask(
   };
   let timer = setTimeout(stopBy, startLimitMs, notStarted());
   let halfTime: NodeJS.Timeout | undefined;
-  let [leftMs, sinceMs] = [limitMs, 0];
   const atHalf = (): void => {
     failure.halfway = markedChunk(mark);
-  };
-  const goOn = (): void => {
-    sinceMs = performance.now();
-    const halfMs = leftMs - limitMs / 2;
-    if (halfMs > 0) halfTime = setTimeout(atHalf, halfMs);
-    timer = setTimeout(stopBy, leftMs, tooLong(limitMs, work));
-  };
-  const pause = (): void => {
-    leftMs -= performance.now() - sinceMs;
-    for (const one of [timer, halfTime]) clearTimeout(one);
   };
   let unwatch = (): void => {};
   signal?.addEventListener("abort", end);
@@ -86,17 +75,13 @@ export function runningTask(
     if (message.say === "printed") onPrint?.(message.line, message.more ?? 0);
     else if (message.say === "inputs") await sink?.(message.inputs);
     else if (message.say === "save") await onSave?.(message.name, message.body);
-    else if (message.say === "reached") {
-      // The thread waits for storage, which is none of its time.
-      pause();
-      await onPiece?.(message.piece);
-      if (!ended.signal.aborted) goOn();
-    } else {
+    else {
       clearTimeout(timer);
       thread = message.thread;
       await onStart?.(() => markedChunk(mark));
       if (!ended.signal.aborted) {
-        goOn();
+        halfTime = setTimeout(atHalf, limitMs / 2);
+        timer = setTimeout(stopBy, limitMs, tooLong(limitMs, work));
         unwatch = watchMemory(workerOf(message.thread), memoryMb, (text) => stopBy(outOfMemory(text)));
       }
     }

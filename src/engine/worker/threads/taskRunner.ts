@@ -9,7 +9,6 @@ import { runCompute, runFinish, runFold, runPlan, runStop } from "../../calculat
 import { setUp } from "../../calculation/shared.ts";
 import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import type { Range } from "../../model/packs.ts";
 import { printedLimits } from "../../model/printed.ts";
 import { setLatest } from "../setLatest.ts";
 import { markChunk } from "./chunkMark.ts";
@@ -61,8 +60,7 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
       // What is done once for a run says nothing of the time of its packs.
       startedMs = performance.now();
       waitedBeforeMs = waitedMs();
-      const onPiece = async (piece: Range) => void (await ask({ say: "reached", piece }));
-      return work(task, ready, files, onPiece);
+      return work(task, ready, files);
     };
     const value = await withinAttempt(time, () => withPrinting(printing, () => withFloating(run)));
     const waitedForMs = waitedMs() - waitedBeforeMs;
@@ -155,7 +153,6 @@ async function work(
   task: Exclude<ThreadTask, { readonly kind: "plan" }>,
   calculation: Calculation,
   files: Files,
-  onPiece: (piece: Range) => Promise<void>,
 ): Promise<unknown> {
   switch (task.kind) {
     case "compute": {
@@ -163,7 +160,6 @@ async function work(
       const bytes = await runCompute(calculation, task, files, {
         searchOn: timeBox(Math.min(searchMs, task.limitMs / searchShare)),
         onChunk: (index) => markChunk(task.mark, index),
-        onPiece,
         onFailed: (chunks) => {
           failed = chunks;
         },

@@ -1,7 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FileAccess, FileFact } from "../../calculation/files.ts";
 import { CalculationError } from "../../model/errors.ts";
-import type { Range } from "../../model/packs.ts";
 import type { PrintedLine } from "../../model/printed.ts";
 import type { ChunkMark } from "./chunkMark.ts";
 import type { AskTask, CalculationTask, ComputeTask, FinishTask, FoldTask } from "./userCode.ts";
@@ -33,15 +32,14 @@ export type ThreadWork =
   | ({ readonly kind: "finish" } & FinishTask);
 
 /**
- * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan or a file to save, or
- * has reached a piece of its pack, each answered by `go`; or it asks for files. A message is a list of these, and a reply has its question's `id`.
+ * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan or a file to save,
+ * each answered by `go`; or it asks for files. A message is a list of these, and a reply has its question's `id`.
  */
 type FromThread = { readonly id: number } & Question;
 export type Question =
   | { readonly say: "taken"; readonly thread: number }
   | { readonly say: "inputs"; readonly inputs: readonly unknown[] }
   | { readonly say: "save"; readonly name: string; readonly body: Uint8Array }
-  | { readonly say: "reached"; readonly piece: Range }
   /** User code printed a line, or as the last thing so many that were not sent. */
   | { readonly say: "printed"; readonly line?: PrintedLine; readonly more?: number }
   | { readonly say: "list"; readonly source: string; readonly cursor: string | undefined }

@@ -39,8 +39,7 @@ export interface CalculationTask {
   readonly params: unknown;
 }
 
-export type ComputeTask = CalculationTask &
-  ChunkRange & { readonly gaps?: GapsAllowed | undefined; readonly pieces?: readonly Range[] | undefined };
+export type ComputeTask = CalculationTask & ChunkRange & { readonly gaps?: GapsAllowed | undefined };
 
 /** `[from, to)`: what the fold covers. */
 export interface FoldTask extends CalculationTask, Range {
@@ -95,8 +94,6 @@ export interface TaskOptions {
    * chunk that the thread computes at that moment.
    */
   readonly onStart?: (chunkNow?: () => number | undefined) => void | Promise<void>;
-  /** Called before each piece of a pack, where the task has any; the thread waits for it, and ends if it rejects. */
-  readonly onPiece?: ((piece: Range) => Promise<void>) | undefined;
   /** Stores a file that a chunk saves; without it none is stored. */
   readonly onSave?: ((name: string, body: Uint8Array) => Promise<void>) | undefined;
   /** Gets each line that user code prints, and at last how many more there were. */

@@ -4,6 +4,7 @@ import type { RunEstimate } from "../../../engine/client/estimate/estimateRun.ts
 import { callsOf, type FileUse } from "../../../engine/client/estimate/fileUse.ts";
 import type { CallCounts } from "../../../engine/model/calls.ts";
 import { costText, prefixesText } from "../../../engine/model/figures.ts";
+import { limits } from "../../../engine/model/limits.ts";
 import { pricesSource } from "../../../engine/model/prices.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
@@ -41,7 +42,7 @@ export function addPlan(program: Command, session: Session): void {
       const { out } = session.cli;
       const head = oneLine(`${planned.calculation} ${JSON.stringify(planned.params)}`);
       await session.print(paint(out, "bold", head));
-      for (const line of factLines(out, factsOf(planned), 10)) await session.print(line);
+      for (const line of factLines(out, factsOf(planned, packSize), 10)) await session.print(line);
       if (planned.unmeasured === undefined)
         await session.note(
           `${pricesSource}, before free grants; not included: idle ticks, instances that are always ready, failed packs, ` +
@@ -50,7 +51,7 @@ export function addPlan(program: Command, session: Session): void {
     });
 }
 
-function factsOf(run: RunEstimate): readonly Fact[] {
+function factsOf(run: RunEstimate, pinned: number | undefined): readonly Fact[] {
   if (run.unmeasured !== undefined) {
     return [
       ["chunks", count(run.chunks)],
@@ -63,6 +64,7 @@ function factsOf(run: RunEstimate): readonly Fact[] {
   return [
     ["chunks", `${count(run.chunks)}, each ${about} ${short(run.chunkMs)} on this machine`],
     ["packs", `${count(run.packs)} of ${count(run.packSize)}, each ${about} ${short(run.packMs)}`],
+    ...(pinned !== undefined && run.packs > 1 && run.packMs < limits.packMsMin ? [shortPacks] : []),
     ["shards", count(run.shards)],
     ...stopFacts(run),
     ["compute", `${duration(run.computeS)} of one thread`],
@@ -71,7 +73,7 @@ function factsOf(run: RunEstimate): readonly Fact[] {
       `${duration(run.expectedS)} with ${countOf(run.workers, "pack")} at once (${run.workersFrom})`,
     ],
     ["calls", `${count(calls.billed)}: ${callsText(calls.total)}`],
-    ["", `a pack in a message of its own: ${callsText(calls.perPack)}`],
+    ["", `a pack: ${callsText(calls.perPack)}`],
     ["", `a minute of leading: ${callsText(calls.perMinute)}`],
     ...filesFacts(run),
     ["", `${calls.perChunk.toPrecision(2)} a chunk`],
@@ -83,6 +85,11 @@ function factsOf(run: RunEstimate): readonly Fact[] {
     ],
   ];
 }
+
+const shortPacks: Fact = [
+  "",
+  `packs under ${limits.packMsMin} ms mostly cost the calls of their messages; without --pack-size they are longer`,
+];
 
 /** Absent for a calculation that does not ask whether it stops. */
 function stopFacts({ prefixes = [], chunks }: RunEstimate): readonly Fact[] {

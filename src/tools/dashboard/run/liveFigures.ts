@@ -19,7 +19,7 @@ export function figuresOf(view: RunView, sinceMs: number): readonly Figure[] {
       name: "packs",
       value: `${count(packs.done)} / ${count(packs.total)}`,
       note: [
-        lostOf(packs) + (packs.gapped ?? 0) > 0 ? lostText(view, packs) : "",
+        lostOf(packs) > 0 ? lostText(view, packs) : "",
         packs.again > 0 ? `${count(packs.again)} resent` : "",
       ]
         .filter((text) => text !== "")
@@ -42,11 +42,11 @@ export function figuresOf(view: RunView, sinceMs: number): readonly Figure[] {
 const costNote = ({ computeDollars: compute, storageDollars: storage }: RunView): string =>
   compute === undefined ? "storage, list price" : `${dollars(storage)} storage, ${dollars(compute)} compute`;
 
-/** Packs tell what is lost, but for chunks of packs with gaps. */
+/** Packs tell what is lost, but for chunks that their partials lack. */
 function chunksNote({ packs, chunks, ...view }: RunView): string {
   const total = count(chunks?.total ?? 0);
   const lost =
-    packs?.gapped === undefined || chunks === undefined
+    packs === undefined || chunks === undefined || lostOf(packs) > 0 || lostOf(chunks) === 0
       ? ""
       : `, ${lostText({ packs, chunks, ...view }, chunks)}`;
   return `of ${total}${lost}`;

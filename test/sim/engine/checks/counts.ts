@@ -23,24 +23,14 @@ export const chunksAreCountedOnce =
 function* wrongWith(state: State, run: RunRecord): Generator<string> {
   const { layout } = state;
   if (layout === undefined) return;
-  const counted = { packsDone: 0, chunksDone: 0, packsFailed: 0, packsGapped: 0, chunksFailed: 0 };
-  for (const { pack, is, gapped } of outcomes(state)) {
+  const counted = { packsDone: 0, chunksDone: 0, packsFailed: 0, chunksFailed: 0 };
+  for (const { pack, is } of outcomes(state)) {
     const chunks = sizeOf(chunksOfPack(layout, pack));
-    if (gapped) {
-      counted.packsFailed += 1;
-      counted.packsGapped += 1;
-      const there = run.gapped.get(`${state.generation} ${pack}`);
-      // The leader took the number from the record; which chunks it was nobody knows any more.
-      if (there === undefined && run.lostByHand === true) return;
-      const has = countBits(decodeBitmap(there ?? "", chunks));
+    if (is === "done") {
+      const has = chunksIn(run, pack, chunks);
+      counted.packsDone += 1;
       counted.chunksDone += has;
       counted.chunksFailed += chunks - has;
-      if (state.phase !== "complete" && there === undefined) yield `pack ${pack} has gaps without a partial`;
-      continue;
-    }
-    if (is === "done") {
-      counted.packsDone += 1;
-      counted.chunksDone += chunks;
       if (state.phase !== "complete" && !run.parts.has(pack) && run.lostByHand !== true)
         yield `pack ${pack} is done without a partial`;
     } else if (is === "failed") {
@@ -54,20 +44,23 @@ function* wrongWith(state: State, run: RunRecord): Generator<string> {
   }
 }
 
+/** How many of its chunks the partial of a pack has. */
+const chunksIn = ({ gapped }: RunRecord, pack: number, chunks: number): number => {
+  const members = gapped.get(pack)?.members;
+  return members === undefined ? chunks : countBits(decodeBitmap(members, chunks));
+};
+
 /** What a state says of each pack that it has a word on. */
-export function* outcomes(
-  state: State,
-): Generator<{ pack: number; is: "done" | "failed" | "open"; gapped: boolean }> {
+export function* outcomes(state: State): Generator<{ pack: number; is: "done" | "failed" | "open" }> {
   const { layout } = state;
   if (layout === undefined) return;
-  for (const [shard, { members, gapped }] of Object.entries(state.sealed)) {
+  for (const [shard, { members }] of Object.entries(state.sealed)) {
     const packs = packsOfShard(layout, Number(shard));
     const bits = members === undefined ? undefined : decodeBitmap(members, sizeOf(packs));
-    const some = decodeBitmap(gapped ?? "", sizeOf(packs));
     for (let pack = packs.from; pack < packs.to; pack += 1) {
       const at = pack - packs.from;
       const is = bits === undefined || hasBit(bits, at) ? "done" : "failed";
-      yield { pack, is, gapped: hasBit(some, at) };
+      yield { pack, is };
     }
   }
   for (const [shard, open] of Object.entries(state.open)) {
@@ -77,7 +70,7 @@ export function* outcomes(
     for (let pack = packs.from; pack < packs.to; pack += 1) {
       const place = pack - packs.from;
       const is = hasBit(done, place) ? "done" : hasBit(failed, place) ? "failed" : "open";
-      yield { pack, is, gapped: open.gapped?.[pack] !== undefined };
+      yield { pack, is };
     }
   }
 }

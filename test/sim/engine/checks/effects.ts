@@ -15,7 +15,7 @@ export type Effect =
       readonly etag: string;
     }
   | { readonly kind: "removed"; readonly container: string; readonly name: string }
-  /** `message`: undefined for a wake; for a message of several packs there is one effect each. */
+  /** `message`: undefined for a wake. */
   | {
       readonly kind: "sent";
       readonly queue: string;
@@ -92,23 +92,15 @@ export function watchStorage(
     ...queues,
     async send(queue, text, options) {
       const reply = await queues.send(queue, text, options);
-      for (const message of worksIn(text)) tell({ kind: "sent", queue, text, message });
+      tell({ kind: "sent", queue, text, message: workIn(text) });
       return reply;
     },
   };
   return { ...storage, blobs: watchedBlobs, queues: watchedQueues };
 }
 
-/** What a message asks for, of whatever wire version, pack by pack; undefined for a wake and a completion event. */
-export function worksIn(text: string): readonly (WorkMessage | undefined)[] {
+/** What a message asks for, of whatever wire version; undefined for a wake and a completion event. */
+export function workIn(text: string): WorkMessage | undefined {
   const message = JSON.parse(text) as WorkMessage | { readonly kind: "wake" } | { readonly kind?: never };
-  if (message.kind === "wake" || message.kind === undefined) return [undefined];
-  if (message.kind !== "compute") return [message];
-  const { until, ...one } = message;
-  const length = one.to - one.from;
-  const packs = until === undefined ? 1 : Math.ceil((until - one.from) / length);
-  return Array.from({ length: packs }, (_, further) => {
-    const from = one.from + further * length;
-    return { ...one, pack: one.pack + further, from, to: Math.min(from + length, until ?? one.to) };
-  });
+  return message.kind === "wake" || message.kind === undefined ? undefined : message;
 }

@@ -15,8 +15,6 @@ export interface Figures {
   turns: number;
   /** Runs of which anything was written by the next version. */
   newer: number;
-  /** Packs that shared a message with one before them. */
-  shared: number;
 }
 
 export const noFigures: Figures = {
@@ -32,17 +30,15 @@ export const noFigures: Figures = {
     turns: 0,
   },
   newer: 0,
-  shared: 0,
 };
 
 export function figuresOf({ runs }: Ledger): Figures {
   const figures = { ...noFigures };
-  for (const { state, manifests, deleteAskedMs, highest, sent } of runs.values()) {
+  for (const { state, manifests, deleteAskedMs, highest } of runs.values()) {
     figures.runs += 1;
     figures.retries += Math.max(0, highest.generation - 1);
     figures.takeovers += Math.max(0, highest.terms - 1);
     figures.turns += highest.turn;
-    figures.shared += sent.filter(({ text }, index) => text === sent[index - 1]?.text).length;
     figures.newer += highest.version > 1 ? 1 : 0;
     if (deleteAskedMs !== undefined) figures.deleted += 1;
     else if (state?.phase === "complete") {

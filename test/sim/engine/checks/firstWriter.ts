@@ -6,7 +6,7 @@ import { codeOf, numberAtEnd, parsed, placeOf, type RunRecord } from "./ledger.t
 
 /**
  * Whatever is written create-only keeps its first bytes; of a run's blobs only the state is ever replaced, and an output
- * of another plan, or of other code than the plan's, by one of the right plan and code.
+ * of another plan, or of other code than the plan's, by one of the right plan and code, and one with gaps by one of a later generation.
  */
 export function firstWriterWins({ ledger, report }: Scene): Check {
   /** The plan of each output, as it says; and of each run, as it is. */
@@ -35,9 +35,10 @@ export function firstWriterWins({ ledger, report }: Scene): Check {
   };
 }
 
-/** A partial that no fold takes gives way to one of the plan's code. */
+/** A partial that no fold takes gives way to one of the plan's code, and one with gaps to one of a retry. */
 function isCured(run: RunRecord, rest: string, contentType: string): boolean {
   if (!rest.startsWith("parts/")) return false;
+  if ((run.gapped.get(numberAtEnd(rest))?.gen ?? Infinity) < (run.state?.generation ?? 1)) return true;
   const wanted = run.state?.code;
   return codeOf(contentType) === wanted && run.codes.get(numberAtEnd(rest)) !== wanted;
 }

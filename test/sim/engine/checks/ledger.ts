@@ -1,6 +1,7 @@
 import type { Marker } from "../../../../src/engine/model/marker.ts";
 import type { WorkMessage } from "../../../../src/engine/model/message.ts";
 import { scheduleBlobs } from "../../../../src/engine/model/names.ts";
+import { parseOutputFacts } from "../../../../src/engine/model/output.ts";
 import type { Failure, Manifest, Plan, Spec } from "../../../../src/engine/model/run.ts";
 import { parseFailure } from "../../../../src/engine/model/runBlobs.ts";
 import type { State } from "../../../../src/engine/model/state.ts";
@@ -32,8 +33,8 @@ export interface RunRecord {
   readonly blobs: Map<string, number>;
   /** ETags of the partials that are there, by pack. */
   readonly parts: Map<number, string>;
-  /** Partials with gaps, by `{generation} {pack}`: the bitmap of the chunks that they have. */
-  readonly gapped: Map<string, string>;
+  /** Of those with gaps, by pack: the generation that made it, and the bitmap of the chunks that it has. */
+  readonly gapped: Map<number, { readonly gen: number; readonly members: string }>;
   /** The identities that made them. */
   readonly codes: Map<number, string>;
   /** Packs whose partials were copied from another run. */
@@ -44,8 +45,8 @@ export interface RunRecord {
   lostByHand?: boolean;
   /** A stranger sent messages for it. */
   forged?: boolean;
-  /** What messages asked for, wherever they came from; packs of one message have the same `text`. */
-  readonly sent: { readonly message: WorkMessage; readonly text: string; readonly atMs: number }[];
+  /** What messages asked for, wherever they came from. */
+  readonly sent: { readonly message: WorkMessage; readonly atMs: number }[];
   /** What any of its states has reached. */
   readonly highest: { generation: number; turn: number; terms: number; version: number };
 }
@@ -123,9 +124,9 @@ export class Ledger {
   /** Takes an effect over; the checkers have seen the ledger as it was before. */
   apply(effect: Effect): void {
     if (effect.kind === "sent") {
-      const { message, text } = effect;
+      const { message } = effect;
       if (message !== undefined)
-        this.record(message.run, message.uid).sent.push({ message, text, atMs: this.#nowMs() });
+        this.record(message.run, message.uid).sent.push({ message, atMs: this.#nowMs() });
       return;
     }
     const key = `${effect.container}/${effect.name}`;
@@ -183,10 +184,11 @@ export class Ledger {
       this.#state(run, parsed<State>(body));
     } else if (rest.startsWith("parts/")) {
       run.parts.set(numberAtEnd(rest), etag);
+      const { gaps } = parseOutputFacts(contentType);
+      if (gaps === undefined) run.gapped.delete(numberAtEnd(rest));
+      else run.gapped.set(numberAtEnd(rest), { gen: gaps.gen, members: metadata["members"] ?? "" });
       run.codes.set(numberAtEnd(rest), codeOf(contentType));
       if (contentType.includes("; attempt=0;")) run.copied.add(numberAtEnd(rest));
-    } else if (/^nodes\/\d+\/0\//.test(rest)) {
-      run.gapped.set(gappedKey(rest), metadata["members"] ?? "");
     } else if (rest.startsWith("failed/")) {
       const at = parseFailure(name);
       if (at !== undefined) run.failures.set(name, { ...at, failure: parsed<Failure>(body) });
@@ -226,8 +228,10 @@ export class Ledger {
       run.blobs.delete(key(container, name));
       if (place.rest === "state.json") delete run.state;
       const { rest } = place;
-      if (rest.startsWith("parts/")) run.parts.delete(numberAtEnd(rest));
-      if (/^nodes\/\d+\/0\//.test(rest)) run.gapped.delete(gappedKey(rest));
+      if (rest.startsWith("parts/")) {
+        run.parts.delete(numberAtEnd(rest));
+        run.gapped.delete(numberAtEnd(rest));
+      }
       if (place.rest.startsWith("failed/")) run.failures.delete(name);
       if (place.rest.endsWith("/manifest.json")) run.manifests.delete(Number(place.rest.split("/")[0]));
       this.results.delete(name);
@@ -241,9 +245,6 @@ export const inputsOf = ({ plan, inputs }: RunRecord): readonly RangesInput[] =>
 
 export const codeOf = (contentType: string): string =>
   decodeURIComponent(/; code=([^;\s]+)/.exec(contentType)?.[1] ?? "");
-
-/** `{generation} {pack}` of the partial of a gapped pack. */
-const gappedKey = (rest: string): string => `${Number(rest.split("/")[1])} ${numberAtEnd(rest)}`;
 
 const key = (container: string, name: string): string => `${container}/${name}`;
 export const numberAtEnd = (rest: string): number => Number(rest.slice(rest.lastIndexOf("/") + 1));

@@ -58,10 +58,10 @@ function* wrongWith(
     const lacking = indexesOf(chunks).filter((chunk) => !isFolded(chunk));
     if (lacking.length === 0) continue;
     if (lacking.length < sizeOf(chunks)) {
-      const there = run.gapped.get(`${manifest.generation} ${pack}`);
-      const has = decodeBitmap(there ?? "", sizeOf(chunks));
+      const there = run.gapped.get(pack);
+      const has = decodeBitmap(there?.members ?? "", sizeOf(chunks));
       const others = indexesOf(chunks).filter((chunk) => !hasBit(has, chunk - chunks.from));
-      if (there === undefined || others.join() !== lacking.join())
+      if (there?.gen !== manifest.generation || others.join() !== lacking.join())
         yield `pack ${pack} lacks ${lacking.join()}, and its partial with gaps ${there && others.join()}`;
     }
     const failed = [...run.failures.values()].some(

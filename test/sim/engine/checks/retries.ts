@@ -4,7 +4,7 @@ import { placeOf, type RunRecord } from "./ledger.ts";
 const checker = "a retry computes what has no partial";
 
 /**
- * A later generation sends no pack that had its partial when it was asked for, and leaves those as they are.
+ * A later generation sends no pack that had its whole partial when it was asked for, and leaves those as they are.
  */
 export function retryIsExact({ ledger, report }: Scene): Check {
   /** Partials at the time of each retry, by uid and generation. */
@@ -25,8 +25,9 @@ export function retryIsExact({ ledger, report }: Scene): Check {
       if (place.kind === "marker") {
         const { uid = "", generation } = effect.metadata;
         const key = `${uid} ${generation}`;
-        if (Number(generation) > 1 && !before.has(key))
-          before.set(key, new Map(ledger.record(place.id, uid).parts));
+        const { parts, gapped } = ledger.record(place.id, uid);
+        const whole = [...parts].filter(([pack]) => !gapped.has(pack));
+        if (Number(generation) > 1 && !before.has(key)) before.set(key, new Map(whole));
       } else if (place.kind === "result" && place.rest.endsWith("/manifest.json")) {
         onManifest(ledger.record(place.id, place.uid), Number(place.rest.split("/")[0]));
       }

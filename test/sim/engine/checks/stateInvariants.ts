@@ -33,8 +33,7 @@ export const sealedStaysSealed =
       if (
         now === undefined ||
         now.members !== sealed.members ||
-        now.gapped !== sealed.gapped ||
-        now.lacking !== sealed.lacking ||
+        now.gaps !== sealed.gaps ||
         now.gen !== sealed.gen ||
         (sealed.node && !now.node)
       )

@@ -8,8 +8,8 @@ const foreign =
 
 const leaderTakesAny = edit(
   "leader/decide/track.ts",
-  "contentType);\n      if (!belongsTo(state, facts)) continue;",
-  "contentType);",
+  "if (!belongsTo(state, facts) || isOutdated(facts, state.generation)) continue;",
+  "if (isOutdated(facts, state.generation)) continue;",
 );
 const foldTakesAny = edit(
   "worker/folding/outputs.ts",
@@ -73,7 +73,7 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [foreign],
     edits: edit(
       "worker/folding/writeOutput.ts",
-      "if (belongsTo(wanted, parseOutputFacts(contentType)))",
+      "if (belongsTo(wanted, facts) && !isOutdated(facts, message.gen))",
       'if (contentType !== "")',
     ),
   },

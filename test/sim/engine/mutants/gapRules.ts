@@ -1,9 +1,7 @@
 import { edit, type Mutant } from "./mutant.ts";
 
 const one = "one bad chunk of a tolerant run loses one chunk, and the retry computes its pack alone";
-const sealed = "a whole partial that comes after its shard was sealed with gaps is folded by the retry only";
 const severalDoomed = "several doomed chunks of one pack are found one after the other";
-const many = "chunks that fail always or at times, in shards of two packs of any size";
 
 /** Chunks that fail without their pack. */
 export const gapRules: readonly Mutant[] = [
@@ -31,129 +29,81 @@ export const gapRules: readonly Mutant[] = [
     edits: edit("calculation/gaps.ts", "!asksOver : !last && mayPass(error)", "!asksOver : most < 0"),
   },
   {
-    without: "the chunks that another attempt has stored in the record",
-    rule: 32,
-    killedBy: "every chunk is counted once",
-    cases: [
-      "of two last attempts that fail at other chunks the first one's partial stands, and both tell of that",
-    ],
-    edits: edit("worker/compute.ts", 'written === "existed" ?', 'written === "replaced" ?'),
-  },
-  {
-    without: "the generation in the name of a partial with gaps",
-    rule: 32,
-    killedBy: "every chunk is counted once",
-    cases: [many],
-    edits: edit("worker/compute.ts", ".node(gen, 0, pack)", ".node(1, 0, pack)"),
-  },
-  {
-    without: "a late success in place of a partial with gaps",
-    rule: 32,
-    killedBy: "every run ends",
-    cases: ["a whole partial that comes before its shard is sealed takes the place of one with gaps"],
-    edits: edit("leader/decide/track.ts", "delete open.gapped?.[index];", ""),
-  },
-  {
-    without: "the packs with gaps that a shard was sealed with",
+    without: "the generation of a partial with gaps",
     rule: 32,
     killedBy: "the scenario's own end",
-    cases: [sealed],
-    edits: edit(
-      "leader/decide/messages.ts",
-      "level, index, members, gapped, childGens",
-      "level, index, members, childGens",
-    ),
+    cases: [one],
+    edits: edit("model/output.ts", "gaps !== undefined && gaps.gen < gen", "gaps !== undefined && gen < 0"),
+  },
+  {
+    without: "a partial with gaps that gives way in a retry",
+    rule: 32,
+    killedBy: "the scenario's own end",
+    cases: [one],
+    edits: edit("worker/folding/writeOutput.ts", " && !isOutdated(facts, message.gen)", ""),
+  },
+  {
+    without: "the record before a partial with gaps",
+    rule: 32,
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [one],
+    edits: edit("worker/compute.ts", "await recordGaps(ports, message, failed);", ""),
+  },
+  {
+    without: "the chunks that the partials of a sealed shard lack",
+    rule: 32,
+    killedBy: "every chunk is counted once",
+    cases: [one],
+    edits: edit("leader/decide/combine.ts", "...(open.gaps && { gaps: open.gaps })", ""),
   },
   {
     without: "the number of chunks that failed",
     rule: 32,
     killedBy: "every chunk is counted once",
     cases: [one],
-    edits: edit("leader/decide/failures.ts", "[pack]: lacking }", "[pack]: lacking + 1 }"),
+    edits: edit("leader/decide/track.ts", "facts.gaps?.chunks ?? 0", "2 * (facts.gaps?.chunks ?? 0)"),
   },
   {
-    without: "the clean-up of partials with gaps of earlier generations",
+    without: "the gaps of a shard that a retry computes again",
     rule: 32,
-    killedBy: "what is left is documented",
-    cases: [one],
-    edits: edit("leader/perform/close.ts", " || gaps ?", " ?"),
+    killedBy: "the scenario's own end",
+    cases: [
+      "a whole partial that comes after one with gaps changes nothing, and the retry computes the pack",
+    ],
+    edits: edit("leader/decide/restart.ts", " && gaps === undefined) state.sealed", ") state.sealed"),
   },
   {
-    without: "the chunks that later sends leave out",
+    without: "the chunks that later sends exclude",
     rule: 32,
     killedBy: "the scenario's own end",
     cases: [
       "a chunk that never ends is all that its tolerant run loses, and the retry computes its pack whole",
     ],
-    edits: edit("leader/decide/messages.ts", "    leftOut,\n    doubt,", "    doubt,"),
+    edits: edit("leader/decide/messages.ts", "excluded: excluded && [...excluded],", ""),
   },
   {
-    without: "counting anew for the chunks that are not left out",
+    without: "ends at excluded chunks that count no more",
     rule: 32,
     killedBy: "the scenario's own end",
     cases: [severalDoomed],
-    edits: edit("leader/decide/verdict.ts", "send >= leftOutFrom || gaps", "send >= 1 || gaps"),
+    edits: edit(
+      "leader/decide/verdict.ts",
+      "counted = counted.filter((other) => other.chunk !== chunk);",
+      "",
+    ),
   },
   {
-    without: "a limit to the chunks of a pack that are left out",
+    without: "a limit to the chunks of a pack that are excluded",
     rule: 32,
     killedBy: "the scenario's own end",
-    cases: ["a pack of more doomed chunks than are left out fails whole"],
-    edits: edit("leader/decide/verdict.ts", "leftOut.length >= limits.leftOutMax", "leftOut.length > 99"),
+    cases: ["a pack of more doomed chunks than are excluded fails whole"],
+    edits: edit("leader/decide/verdict.ts", "size - 1, limits.excludedMax)", "size - 1)"),
   },
   {
     without: "a look whether more may fail than the run tolerates",
     rule: 32,
     killedBy: "the scenario's own end",
-    cases: ["more doomed chunks than the run tolerates fail it, and are not all left out"],
-    edits: edit("leader/decide/verdict.ts", "size > tolerated ||", ""),
-  },
-  {
-    without: "a sign before each piece of a pack that is alone",
-    rule: 32,
-    killedBy: "the scenario's own end",
-    cases: [
-      "a chunk that ends its process is all that its tolerant run loses, and the retry computes its pack whole",
-    ],
-    edits: edit("worker/signs.ts", "entry.piece = piece;", ""),
-  },
-  {
-    without: "the doubt that each death narrows",
-    rule: 32,
-    killedBy: "the scenario's own end",
-    cases: ["three deaths find one chunk of a pack of two thousand"],
-    edits: edit("leader/decide/messages.ts", "    leftOut,\n    doubt,", "    leftOut,"),
-  },
-  {
-    without: "deaths that count apart where they have no chunk in common",
-    rule: 32,
-    killedBy: "the scenario's own end",
-    cases: ["a kill by hand after 1 deaths of a chunk that ends its process leaves it the only loss"],
-    edits: edit("leader/decide/verdict.ts", "at === undefined || isIn(chunk, at)", "chunk >= 0"),
-  },
-  {
-    without: "what ends tell during a pause",
-    rule: 32,
-    killedBy: "the scenario's own end",
-    cases: ["a pause in which the last limit is reached costs no further one"],
-    edits: edit(
-      "leader/decide/failures.ts",
-      "if (state.paused) keepTold(",
-      "if (state.phase === null) keepTold(",
-    ),
-  },
-  {
-    without: "what ends have told before a pause",
-    rule: 32,
-    killedBy: "the scenario's own end",
-    cases: ["a pause between deaths loses nothing of what they have found"],
-    edits: edit("leader/decide/restart.ts", "state.again = told;", "state.again = {};"),
-  },
-  {
-    without: "what is left out in resends of what was lost",
-    rule: 32,
-    killedBy: "the scenario's own end",
-    cases: ["a process that dies with a pack of which a chunk is left out leaves it left out"],
-    edits: edit("leader/decide/draft.ts", "leftOut: before.leftOut,", "leftOut: undefined,"),
+    cases: ["more doomed chunks than the run tolerates fail it, and are not all excluded"],
+    edits: edit("leader/decide/verdict.ts", "Math.min(pack.tolerated, size", "Math.min(size"),
   },
 ];

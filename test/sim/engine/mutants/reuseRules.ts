@@ -47,7 +47,7 @@ export const reuseRules: readonly Mutant[] = [
     rule: 31,
     killedBy: "what names a file comes after it",
     cases: ["a run that saves files reuses no partial of another, whose deletion takes its files"],
-    edits: edit("worker/reuse.ts", " && saves !== true", ""),
+    edits: edit("worker/reuse.ts", "saves !== true && gaps", "gaps"),
   },
   {
     without: "partials that a complete run keeps",

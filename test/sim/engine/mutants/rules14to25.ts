@@ -11,7 +11,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 15,
     killedBy: "every run ends in time",
     cases: [hangs],
-    edits: edit("leader/decide/verdict.ts", "atLeast(limits.overtimeSendsMax)", "atLeast(8)"),
+    edits: edit("leader/decide/verdict.ts", "max: limits.overtimeSendsMax", "max: 8"),
   },
   {
     without: "a record for a message that is delivered again (it is computed again)",
@@ -29,7 +29,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 16,
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
-    edits: edit("leader/decide/verdict.ts", "met.length >= diedSendsMax", "met.length >= 8"),
+    edits: edit("leader/decide/verdict.ts", "max: limits.diedSendsMax", "max: 8"),
   },
   {
     without: "a sealed shard that stays as it is",
@@ -151,28 +151,6 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "what has nothing to do costs nothing",
     cases: ["an operator leases the state of a run and never lets go"],
     edits: edit("leader/term.ts", "localMs < known.untilMs", "localMs < 0"),
-  },
-  {
-    without: "sharing out the packs of a message that take longer than those before",
-    rule: 29,
-    killedBy: "every run ends in time",
-    cases: ["packs that suddenly take long are shared out among the workers"],
-    edits: edit(
-      "worker/handleWork.ts",
-      "if (late && delivery.attempt === 1)",
-      "if (late && delivery.attempt < 0)",
-    ),
-  },
-  {
-    without: "a record for each pack of a message that the host set aside",
-    rule: 29,
-    killedBy: "the scenario's own end",
-    cases: ["a message of many packs that is burnt into poison unrun is replaced"],
-    edits: edit(
-      "worker/handleWork.ts",
-      "for (const one of onePackEach(message)) {",
-      "for (const one of onePackEach(message).slice(0, 1)) {",
-    ),
   },
   {
     without: "waiting for the other half of a span",

@@ -224,8 +224,8 @@ export const rules1to6: readonly Mutant[] = [
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
       "model/runBlobs.ts",
-      "`${root}nodes/${pad(generation, 3)}/${level}/${level === 0 ? packName(index) : shardName(index)}`",
-      "`${root}nodes/${pad(1 + 0 * generation, 3)}/${level}/${level === 0 ? packName(index) : shardName(index)}`",
+      "`${root}nodes/${pad(generation, 3)}/${level}/${shardName(index)}`",
+      "`${root}nodes/${pad(1 + 0 * generation, 3)}/${level}/${shardName(index)}`",
     ).concat(
       edit(
         "model/runBlobs.ts",

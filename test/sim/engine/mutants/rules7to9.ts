@@ -86,7 +86,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 7,
     killedBy: "fails only for a reason",
     cases: ["a compute message burnt into poison unrun is replaced"],
-    edits: edit("leader/decide/verdict.ts", "atLeast(limits.poisonedSendsMax)", "atLeast(1)"),
+    edits: edit("leader/decide/verdict.ts", "max: limits.poisonedSendsMax", "max: 1"),
   },
   {
     without: "the poison handler's record",

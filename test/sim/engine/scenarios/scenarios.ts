@@ -20,7 +20,6 @@ import { retries } from "./retries.ts";
 import { reuse } from "./reuse.ts";
 import { saves } from "./saves.ts";
 import { schedules } from "./schedules.ts";
-import { sharedMessages } from "./sharedMessages.ts";
 import { sharedTimer } from "./sharedTimer.ts";
 import { stops } from "./stops.ts";
 import { versions } from "./versions.ts";
@@ -46,7 +45,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...lost,
   ...inFlight,
   ...calm,
-  ...sharedMessages,
   ...sharedTimer,
   ...reuse,
   ...saves,

@@ -4,7 +4,7 @@ import { type Cell, cellCount, cellOf, type gridOf } from "./packMap.ts";
 
 type Grid = ReturnType<typeof gridOf>;
 
-const inks = ["notSent", "done", "gapped", "failed", "givenUp", "inFlight", "resent", "cut"] as const;
+const inks = ["notSent", "done", "failed", "givenUp", "inFlight", "resent", "cut"] as const;
 type Paths = Record<(typeof inks)[number] | "dot", string>;
 
 /** Cells that share paths: those of a block in which nothing has changed are the same texts, and are not drawn again. */
@@ -13,7 +13,7 @@ const blockCells = 256;
 /**
  * The cells of a map, as one path for each state in a block, so that thousands of cells are few elements. A cell fills from
  * below with what is done, so one of many packs shows its share. A failure has a cross, a resend a dot, work in flight an
- * outline, what was given up or lacks chunks a stroke: shapes, not only colors.
+ * outline, what was given up a stroke: shapes, not only colors.
  */
 export function Cells({ map, grid }: { readonly map: PackMap; readonly grid: Grid }): JSX.Element {
   const blocks = Array.from({ length: Math.ceil(cellCount(map) / blockCells) }, (_, block) =>
@@ -37,7 +37,6 @@ function pathsOf(map: PackMap, grid: Grid, from: number): Paths {
   const paths: Paths = {
     notSent: "",
     done: "",
-    gapped: "",
     failed: "",
     givenUp: "",
     inFlight: "",
@@ -65,10 +64,10 @@ function addCell(paths: Paths, cell: Cell, grid: Grid): void {
   // Below all others, and the same with each poll.
   paths.notSent += `M${x} ${y}h${size}v${size}h${-size}z`;
   let filled = 0;
-  for (const name of ["done", "gapped", "failed", "givenUp"] as const) {
+  for (const name of ["done", "failed", "givenUp"] as const) {
     if (cell[name] === 0) continue;
     // What exists is never too small to be seen.
-    const least = name === "failed" || name === "gapped" ? Math.min(3, size) : 1;
+    const least = name === "failed" ? Math.min(3, size) : 1;
     const high = fixed(Math.min(Math.max((size * cell[name]) / packs, least), size - filled));
     paths[name] += `M${x} ${fixed(y + size - filled - high)}h${size}v${high}h${-size}z`;
     filled += high;
@@ -79,7 +78,7 @@ function addCell(paths: Paths, cell: Cell, grid: Grid): void {
     paths.resent += outline;
     paths.dot += `M${fixed(x + size / 2 - radius)} ${middle}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`;
   } else if (cell.inFlight > 0) paths.inFlight += outline;
-  if (cell.gapped + cell.failed + cell.givenUp === 0 || size < 6) return;
+  if (cell.failed + cell.givenUp === 0 || size < 6) return;
   const [near, far] = [fixed(size * 0.28), fixed(size * 0.72)];
   if (cell.failed > 0) paths.cut += `M${x + near} ${y + near}L${x + far} ${y + far}`;
   paths.cut += `M${x + far} ${y + near}L${x + near} ${y + far}`;

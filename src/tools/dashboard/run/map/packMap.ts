@@ -12,21 +12,20 @@ export function cellOf(map: PackMap, index: number) {
   const from = index * map.packsPerCell;
   const to = Math.min(from + map.packsPerCell, map.packs);
   const of = (name: keyof PackMap["cells"]): number => map.cells[name][index] ?? 0;
-  const [done, gapped, failed] = [of("done"), of("gapped"), of("failed")];
+  const [done, failed] = [of("done"), of("failed")];
   const [givenUp, inFlight, resent] = [of("givenUp"), of("inFlight"), of("resent")];
   return {
     /** Given up: the run ended early without them. Resent, while in flight: lost work. */
     index,
     packs: { from, to },
     done,
-    gapped,
     failed,
     givenUp,
     resent,
     /** Without those resent. */
     inFlight: Math.max(0, inFlight - resent),
     shards: { from: Math.floor(from / map.shardSize), to: Math.floor((to - 1) / map.shardSize) + 1 },
-    notSent: Math.max(0, to - from - done - gapped - failed - givenUp - inFlight),
+    notSent: Math.max(0, to - from - done - failed - givenUp - inFlight),
   };
 }
 
@@ -38,7 +37,6 @@ export function cellOfShard(map: PackMap, shard: number): number | undefined {
 
 const parts = [
   ["done", "done"],
-  ["gapped", "done with gaps"],
   ["failed", "failed"],
   ["givenUp", "given up"],
   ["inFlight", "in flight"],
@@ -84,30 +82,28 @@ export function legendOf(map: PackMap, view?: Pick<RunView, "active" | "packs">)
   const { cells } = map;
   const drawn = {
     done: sum(cells.done),
-    gapped: sum(cells.gapped),
     failed: sum(cells.failed),
     givenUp: sum(cells.givenUp),
   };
-  const { done, gapped = 0, failed, givenUp = 0 } = view?.packs ?? drawn;
+  const { done, failed, givenUp = 0 } = view?.packs ?? drawn;
   // What was given up in flight only the map tells.
   const flying =
     view?.packs !== undefined && view.active && givenUp === 0
-      ? Math.max(0, view.packs.sent - done - gapped - failed)
+      ? Math.max(0, view.packs.sent - done - failed)
       : sum(cells.inFlight);
   const resent = Math.min(sum(cells.resent), flying);
   const counts = {
     done,
-    gapped,
     failed,
     givenUp,
     inFlight: flying - resent,
     resent,
-    notSent: Math.max(0, map.packs - done - gapped - failed - givenUp - flying),
+    notSent: Math.max(0, map.packs - done - failed - givenUp - flying),
   };
-  // Few runs end early, or tolerate failed chunks.
+  // Few runs end early.
   return parts
     .map(([name, text]) => ({ name, text, packs: counts[name] }))
-    .filter(({ name, packs }) => (name !== "givenUp" && name !== "gapped") || packs > 0);
+    .filter(({ name, packs }) => name !== "givenUp" || packs > 0);
 }
 
 /** How many cells of which size stand in a row: as large as the height allows, so that few packs are no tiny dots. */
@@ -151,6 +147,6 @@ export function tablePage(
 }
 
 function isOpen(map: PackMap, index: number): boolean {
-  const { gapped, failed, inFlight } = cellOf(map, index);
-  return gapped + failed > 0 || inFlight > 0 || (map.cells.resent[index] ?? 0) > 0;
+  const { failed, inFlight } = cellOf(map, index);
+  return failed > 0 || inFlight > 0 || (map.cells.resent[index] ?? 0) > 0;
 }

@@ -102,7 +102,7 @@ const Legend = (of: {
         <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" class={`cell ${name}`}>
           <rect x="1" y="1" width="10" height="10" />
           {name === "failed" ? <path d="m3.5 3.5 5 5m0-5-5 5" /> : null}
-          {name === "givenUp" || name === "gapped" ? <path d="m3.5 8.5 5-5" /> : null}
+          {name === "givenUp" ? <path d="m3.5 8.5 5-5" /> : null}
           {name === "resent" ? <circle cx="6" cy="6" r="2" /> : null}
         </svg>
         {text} <b>{count(packs)}</b>
@@ -148,21 +148,10 @@ const hintOf = ({ packsPerCell, packs }: PackMap): string =>
     : `a cell is ${count(packsPerCell)} packs, filled as far as they are done`;
 
 const rowsShown = 50;
-const counted = [
-  "Packs",
-  "Shard",
-  "Done",
-  "With gaps",
-  "Failed",
-  "Given up",
-  "In flight",
-  "Resent",
-  "Not sent",
-];
+const counted = ["Packs", "Shard", "Done", "Failed", "Given up", "In flight", "Resent", "Not sent"];
 
-const countsOf = ({ done, gapped, failed, givenUp, inFlight, resent, notSent }: Cell): readonly number[] => [
+const countsOf = ({ done, failed, givenUp, inFlight, resent, notSent }: Cell): readonly number[] => [
   done,
-  gapped,
   failed,
   givenUp,
   inFlight,

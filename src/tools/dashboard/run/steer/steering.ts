@@ -48,25 +48,25 @@ export const verbText: Readonly<Record<Verb, string>> = {
   delete: "Delete",
 };
 
-/** What a retry will compute: the packs without a whole partial. */
+/** What a retry will compute: the packs without a partial, and those whose partials lack chunks. */
 export function retryText(view: RunView): string {
   const { packs, chunks, generation } = view;
   const next = `generation ${generation + 1}`;
   if (packs === undefined || chunks === undefined)
     return `The run was never planned: a retry plans it and computes all of it, as ${next}.`;
   const missing = packs.total - packs.done;
-  const { gapped = 0 } = packs;
-  const neverDone = missing - packs.failed - gapped;
-  if (missing === 0) return `Every pack has its partial: a retry only folds them again, as ${next}.`;
+  const neverDone = missing - packs.failed;
   const lacking = countOf(chunks.total - chunks.done, "chunk");
-  const what = gapped === 0 ? `(${lacking}) without a partial` : `whole, for ${lacking}`;
+  if (missing === 0 && chunks.done === chunks.total)
+    return `Every pack has its partial: a retry only folds them again, as ${next}.`;
+  if (missing === 0)
+    return `Computes the packs whose partials lack ${lacking}. The result is that of ${next}.`;
   const parts = [
-    gapped > 0 ? `${count(gapped)} with gaps` : "",
     packs.failed > 0 ? `${count(packs.failed)} failed` : "",
     neverDone > 0 ? `${count(neverDone)} never finished` : "",
   ].filter((part) => part !== "");
   return (
-    `Computes ${countOf(missing, "pack")} ${what}: ${parts.join(", ")}. ` +
+    `Computes ${countOf(missing, "pack")} (${lacking}) without a partial: ${parts.join(", ")}. ` +
     `The ${count(packs.done)} done stay as they are. The result is that of ${next}.`
   );
 }
