@@ -17,7 +17,7 @@ export function thinWorker(options: WorkerOptions): Instance {
   const { queues } = storage;
   const ports = workerPorts(options);
   const { signal } = new AbortController();
-  const task = { tag: "", limitMs: ports.packLimitMs, alone: false, wanted: {} };
+  const task = { tag: "", limitMs: ports.packLimitMs, alone: false };
   const attempt = { ...task, signal };
   const stopping = new AbortController();
   let running = 0;
@@ -30,7 +30,8 @@ export function thinWorker(options: WorkerOptions): Instance {
     else {
       const held = ports.signs.hold(message);
       const ending = { ...delivery, held, startedMs: clock.monotonicMs() };
-      await computePack(ports, { message, delivery, ...attempt, begin: held.begin })
+      const { plan, code } = message;
+      await computePack(ports, { message, delivery, ...attempt, wanted: { plan, code }, begin: held.begin })
         .catch((error: unknown) => endAttempt(ports, message, ending, error))
         .finally(() => held.end());
     }

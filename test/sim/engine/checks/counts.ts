@@ -1,5 +1,5 @@
 import { countBits, decodeBitmap, hasBit } from "../../../../src/engine/model/bitmap.ts";
-import { chunksOfPack, packsOfShard, sizeOf } from "../../../../src/engine/model/packs.ts";
+import { chunksOfPack, packsOfShard, shardOf, sizeOf } from "../../../../src/engine/model/packs.ts";
 import type { State } from "../../../../src/engine/model/state.ts";
 import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf, type RunRecord } from "./ledger.ts";
@@ -27,7 +27,7 @@ function* wrongWith(state: State, run: RunRecord): Generator<string> {
   for (const { pack, is } of outcomes(state)) {
     const chunks = sizeOf(chunksOfPack(layout, pack));
     if (is === "done") {
-      const has = chunksIn(run, pack, chunks);
+      const has = chunksIn(state, run, pack, chunks);
       counted.packsDone += 1;
       counted.chunksDone += has;
       counted.chunksFailed += chunks - has;
@@ -44,11 +44,17 @@ function* wrongWith(state: State, run: RunRecord): Generator<string> {
   }
 }
 
-/** How many of its chunks the partial of a pack has. */
-const chunksIn = ({ gapped }: RunRecord, pack: number, chunks: number): number => {
-  const members = gapped.get(pack)?.members;
+/**
+ * How many of its chunks the partial of a pack has. A shard that is to be recounted is counted as it was when its generation
+ * began, though one of its packs may be mended already: packs are sent before the state says so.
+ */
+function chunksIn({ layout, open, generation }: State, run: RunRecord, pack: number, chunks: number): number {
+  const recount = layout !== undefined && open[shardOf(layout, pack)]?.recount === true;
+  const mended = run.mended.get(pack);
+  const before = recount && mended?.gen === generation ? mended : undefined;
+  const members = (before ?? run.gapped.get(pack))?.members;
   return members === undefined ? chunks : countBits(decodeBitmap(members, chunks));
-};
+}
 
 /** What a state says of each pack that it has a word on. */
 export function* outcomes(state: State): Generator<{ pack: number; is: "done" | "failed" | "open" }> {

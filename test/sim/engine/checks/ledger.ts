@@ -35,6 +35,8 @@ export interface RunRecord {
   readonly parts: Map<number, string>;
   /** Of those with gaps, by pack: the generation that made it, and the bitmap of the chunks that it has. */
   readonly gapped: Map<number, { readonly gen: number; readonly members: string }>;
+  /** Of packs whose partial had gaps and was replaced: in which generation, and which chunks the one before had. */
+  readonly mended: Map<number, { readonly gen: number; readonly members: string }>;
   /** The identities that made them. */
   readonly codes: Map<number, string>;
   /** Packs whose partials were copied from another run. */
@@ -108,6 +110,7 @@ export class Ledger {
     const fresh: RunRecord = {
       ...{ id, uid, specThere: false, blobs: new Map(), parts: new Map(), failures: new Map() },
       gapped: new Map(),
+      mended: new Map(),
       ...{ codes: new Map(), copied: new Set(), inputs: new Map(), kept: new Map() },
       ...{ manifests: new Map(), sent: [], highest: { generation: 1, turn: 0, terms: 0, version: 1 } },
     };
@@ -185,6 +188,9 @@ export class Ledger {
     } else if (rest.startsWith("parts/")) {
       run.parts.set(numberAtEnd(rest), etag);
       const { gaps } = parseOutputFacts(contentType);
+      const before = run.gapped.get(numberAtEnd(rest));
+      if (before !== undefined)
+        run.mended.set(numberAtEnd(rest), { gen: run.state?.generation ?? 1, members: before.members });
       if (gaps === undefined) run.gapped.delete(numberAtEnd(rest));
       else run.gapped.set(numberAtEnd(rest), { gen: gaps.gen, members: metadata["members"] ?? "" });
       run.codes.set(numberAtEnd(rest), codeOf(contentType));
