@@ -69,7 +69,7 @@ export function addressOf(path: string, base: string): URL {
   const [names = ""] = path.split("?");
   const odd = names.split("/").find((name) => /^\.{0,2}$|%2f/i.test(name));
   if (odd !== undefined) {
-    throw new ApiError(`${decodeURIComponent(odd) || '""'} is no name`, { status: 400, code: "bad-name" });
+    throw new ApiError(`${decodeURIComponent(odd) || '""'} is no name`, { status: 404, code: "bad-name" });
   }
   return new URL(path, base);
 }

@@ -40,7 +40,7 @@ it("asks nothing of a name that an address resolves away", async () => {
       leasefold.peek(name),
       leasefold.upload(`a/${name}/b`, new Uint8Array(1)),
     ])
-      expect(await failureOf(work)).toEqual(["invalid", "bad-name", undefined]);
+      expect(await failureOf(work)).toEqual(["unknown", "bad-name", undefined]);
   expect(asked).toEqual([]);
 });
 
