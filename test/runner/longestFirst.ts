@@ -4,39 +4,38 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** What runs for more than about ten seconds, the longest first: begun last, it would run on alone at the end. */
 export const longest = [
   "sim/engine/simulation",
+  "sim/engine/mutants/mutants",
+  "e2e/up",
+  "contract/storage",
+  "e2e/engineSteering",
+  "e2e/local",
+  "contract/election",
+  "contract/azuriteDifferences",
+  "worker/threadPool",
+  "sim/election/mutants/mutants",
   "chaos/chaos",
+  "sim/scale/slowPacks",
   "e2e/liveness",
   "e2e/twoBuilds",
-  "sim/engine/mutants/mutants",
   "e2e/changedCode",
-  "e2e/up",
   "e2e/addCalculation",
   "e2e/examples",
-  "sim/scale/slowPacks",
+  "e2e/work",
   "browser/app",
-  "contract/storage",
   "cli/checkCommand",
-  "e2e/local",
-  "e2e/engineSteering",
+  "sim/engine/fairness",
   "chaos/electionProcesses",
   "chaos/electionFaults",
   "e2e/installed",
-  "sim/election/election",
-  "leader/scheduledRuns",
-  "e2e/secrets",
   "infra/planted",
-  "contract/election",
-  "e2e/package",
-  "contract/azuriteDifferences",
   "browser/states",
   "browser/large",
   "e2e/paging",
   "browser/journeys",
-  "sim/election/mutants/mutants",
 ].map((name) => `test/${name}.test.ts`);
 
 /** Files of one project without isolation stay together at the end, because only neighbors share a process. */
-const projects = ["e2e", "contract", "browser", "sim", "unit-alone", "unit"];
+const projects = ["e2e", "contract", "sim", "unit-alone", "unit"];
 
 /** Begins with the files known to be long, so that those which wait run beside those which compute. */
 export class LongestFirst extends BaseSequencer {
