@@ -8,6 +8,7 @@ import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/engine/storage/system.ts";
 import { startAzurite } from "../../src/tools/local/azurite.ts";
 import { newAccount } from "../../src/tools/local/storageAccount.ts";
+import { patienceMs } from "../support/patience.ts";
 import { freshContainer, ofKind, realAccount, textOf } from "./accounts.ts";
 
 const answers = (port: number): Promise<boolean> =>
@@ -69,12 +70,12 @@ describe("the emulator", () => {
     await storage.queues.send("two", "a");
     const [taken] = await storage.queues.receive("two", { max: 1, visibilityS: 60 });
     await storage.queues.send("one", "b");
-    await vi.waitFor(() => expect(told).toEqual(["two", "one"]));
+    await vi.waitFor(() => expect(told).toEqual(["two", "one"]), { timeout: patienceMs });
     await storage.queues.send("one", "late", { visibleInS: 1 });
     if (taken !== undefined)
       await storage.queues.update("two", taken.id, taken.popReceipt, { visibleInS: 1 });
     expect(told).toHaveLength(2);
-    await vi.waitFor(() => expect(told.slice(2)).toEqual(["one", "two"]), 5_000);
+    await vi.waitFor(() => expect(told.slice(2)).toEqual(["one", "two"]), { timeout: patienceMs });
     expect(
       (await storage.queues.receive("two", { max: 1, visibilityS: 60 })).map(({ text }) => text),
     ).toEqual(["a"]);

@@ -1,3 +1,4 @@
+import { patienceMs } from "../support/patience.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,7 +21,7 @@ test("each run that ends has a message in the queue, which the function of the e
     const messages = await queues.peek("ended-runs", 32);
     expect(messages).toHaveLength(2);
     return messages.map(({ text }) => endedRunSchema.parse(JSON.parse(text)));
-  }, 10_000);
+  }, { timeout: patienceMs });
   expect(events.map(({ data }) => [data.run, data.outcome, data.tags]).sort()).toEqual([
     ["bad", "failed", undefined],
     ["good", "complete", { team: "risk" }],

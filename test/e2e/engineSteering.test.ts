@@ -10,6 +10,7 @@ import { status } from "../../src/engine/client/status.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import { chainFile, serialChain } from "../support/chain.ts";
+import { patienceMs } from "../support/patience.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 
 /** Runs are steered while they work, in real processes; what they left behind is read from storage itself. */
@@ -141,7 +142,7 @@ test("the id of a run that is deleted at work may be used again at once", async 
   await untilGone(`${id}/${newUid}/`);
 });
 
-const waiting = { interval: 50 };
+const waiting = { timeout: patienceMs, interval: 50 };
 
 test("who computes what is seen while it lasts, and how an instance died at once; a planned stop leaves no sign", async () => {
   const params = { chunks: 40, ms: 4_000 };

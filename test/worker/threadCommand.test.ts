@@ -93,7 +93,7 @@ describe.skipIf(!hasPython)("a calculation that is a command, in a thread", () =
     expect(error).toMatchObject({ code: "time-limit", message: /^chunk 1: the time limit of 4 s/ });
     const pid = Number(/of (\d+)$/.exec(lines[0] ?? "")?.[1]);
     expect(pid).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(stateOf(pid)).toBe(""));
+    await vi.waitFor(() => expect(stateOf(pid)).toBe(""), { timeout: patienceMs });
     expect(json(await pool.compute(pack("sum", -1), task))).toBe(7);
   });
 
@@ -141,6 +141,6 @@ describe.skipIf(!hasPython)("a calculation that is a command, in a thread", () =
     const last = await printing((options) => stopped.compute(pack("sum", -1), options));
     expect(stateOf(last.pid)).toMatch(/^[SR]/);
     await stopped.stop();
-    await vi.waitFor(() => expect(stateOf(last.pid)).toMatch(/^(Z.*)?$/));
+    await vi.waitFor(() => expect(stateOf(last.pid)).toMatch(/^(Z.*)?$/), { timeout: patienceMs });
   });
 });

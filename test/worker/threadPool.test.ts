@@ -10,6 +10,7 @@ import { noAccess } from "../../src/engine/calculation/files.ts";
 import { CalculationError, LeasefoldError } from "../../src/engine/model/errors.ts";
 import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { chunkParts, foldOfChunks } from "../support/coveringParts.ts";
+import { patienceMs } from "../support/patience.ts";
 
 const failingFile = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
 const task: TaskOptions = { urgent: false, limitMs: 20_000 };
@@ -188,7 +189,7 @@ describe("a pool of threads", () => {
     const onStart = (chunkNow: () => number | undefined = () => undefined) => started.resolve(chunkNow);
     const error = failureOf(pool.compute(chunks({ hangs: "1" }), { ...task, limitMs: 2_000, onStart }));
     const chunkNow = await started.promise;
-    await vi.waitFor(() => expect(chunkNow()).toBe(1), 2_000);
+    await vi.waitFor(() => expect(chunkNow()).toBe(1), { timeout: patienceMs });
     expect(await error).toMatchObject({ code: "time-limit" });
   });
 

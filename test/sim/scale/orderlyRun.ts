@@ -1,7 +1,7 @@
 import { limits } from "../../../src/engine/model/limits.ts";
 import { decodeMessage, type WorkMessage } from "../../../src/engine/model/message.ts";
 import type { Names } from "../../../src/engine/model/names.ts";
-import { outputContentType } from "../../../src/engine/model/output.ts";
+import { outputContentType, planTag } from "../../../src/engine/model/output.ts";
 import { shardOf, shardSizeFor } from "../../../src/engine/model/packs.ts";
 import type { Manifest, Plan } from "../../../src/engine/model/run.ts";
 import { lastNumberOf, resultBlobs, runBlobs } from "../../../src/engine/model/runBlobs.ts";
@@ -61,6 +61,8 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
     return listed;
   }
 
+  /** What messages name, and outputs repeat. */
+  let planned: Pick<WorkMessage, "plan" | "code"> = {};
   const nodesThere = (prefix: string): string[] =>
     [...nodesMs].flatMap(([name, ms]) =>
       name.startsWith(prefix) && ms <= clock.monotonicMs() ? [name] : [],
@@ -71,6 +73,8 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
     contentType: outputContentType("application/octet-stream", {
       ms: run.packMs,
       attempt: 1,
+      plan: planned.plan === undefined ? undefined : planTag(planned.plan),
+      code: planned.code,
     }),
   });
 
@@ -83,6 +87,7 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
         const message = decodeMessage(text);
         if (message.run !== run.id) return near.queues.send(queue, text, options);
         near.meter.count("queue");
+        planned = message;
         take(message, queue, text);
         return { id: "-", popReceipt: "-", dateMs: clock.wallMs() };
       },

@@ -192,7 +192,7 @@ export const rules1to6: readonly Mutant[] = [
     without: "the members of a sealed shard in the message",
     rule: 5,
     killedBy: "fails only for a reason",
-    cases: [{ who: "worker", call: 0, fate: "arrives" }],
+    cases: ["a retry of a run with few gaps, far apart"],
     edits: edit(
       "leader/decide/messages.ts",
       "(level === 1 ? state.sealed[index] : undefined)",
@@ -220,7 +220,7 @@ export const rules1to6: readonly Mutant[] = [
   {
     without: "the generation in a node's name",
     rule: 6,
-    killedBy: "the result is the fold of what the manifest says",
+    killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
       "model/runBlobs.ts",
