@@ -50,6 +50,8 @@ const e2e = ["test/e2e/{up,engineSteering,local,tokenHost}.test.ts"];
 /** Of the model of the platform, what guards a promise; the others of its folder tell how fast it is. */
 const scale = ["test/sim/scale/{leading,sharedCores}.test.ts"];
 
+/** CPU of the emulator as it is installed beside the one that `up` starts. */
+const emulatorSpeed = ["test/contract/azuriteSpeed.test.ts"];
 /** Of the simulation, what tells how evenly runs share. */
 const pace = ["test/sim/engine/fairness.test.ts"];
 
@@ -60,7 +62,9 @@ const usual = [
   project("sim", ["test/sim/{engine,election}/**/*.test.ts", "test/sim/*.test.ts", ...scale], {
     ...{ exclude: pace, ...computing },
   }),
-  project("contract", ["test/contract/**/*.test.ts"], { globalSetup: "test/runner/sharedAzurite.ts" }),
+  project("contract", ["test/contract/**/*.test.ts"], {
+    ...{ globalSetup: "test/runner/sharedAzurite.ts", exclude: emulatorSpeed },
+  }),
   project("e2e", e2e),
 ];
 
@@ -73,7 +77,9 @@ const deep = [
   project("deep-unit", deepUnit, { env: deepSeed, isolate: false, ...computing }),
   project("deep-scale", ["test/sim/scale/**/*.test.ts", ...pace], { exclude: scale, ...computing }),
   project("deep-fuzz", [`${rooms}/**/*.fuzz.test.ts`], { env: deepSeed, isolate: false, ...computing }),
-  project("deep-e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"], { env: deepSeed, exclude: e2e }),
+  project("deep-e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts", ...emulatorSpeed], {
+    ...{ env: deepSeed, exclude: e2e },
+  }),
   project("deep-browser", ["test/browser/**/*.test.ts"], { globalSetup: "test/browser/setUp.ts" }),
 ];
 

@@ -1,4 +1,3 @@
-import { patienceMs } from "../support/patience.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,6 +6,7 @@ import { postToChat } from "../../examples/completion-events/ended.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { endedRunSchema } from "../../src/engine/model/endedRun.ts";
 import { builtProgram } from "../support/builtProgram.ts";
+import { patienceMs } from "../support/patience.ts";
 
 const { leasefold, startUp, down } = builtProgram({ LEASEFOLD_ENDED_QUEUE: "ended-runs" });
 
@@ -17,11 +17,14 @@ test("each run that ends has a message in the queue, which the function of the e
   const bad = ["--query", "select 1", "--source", "inputs/none", "--attempts", "1"];
   expect((await leasefold("submit", "sql", "--id", "bad", "--wait", ...bad)).code).not.toBe(0);
   const { queues } = connectStorage({ connectionString: local.connectionString });
-  const events = await vi.waitFor(async () => {
-    const messages = await queues.peek("ended-runs", 32);
-    expect(messages).toHaveLength(2);
-    return messages.map(({ text }) => endedRunSchema.parse(JSON.parse(text)));
-  }, { timeout: patienceMs });
+  const events = await vi.waitFor(
+    async () => {
+      const messages = await queues.peek("ended-runs", 32);
+      expect(messages).toHaveLength(2);
+      return messages.map(({ text }) => endedRunSchema.parse(JSON.parse(text)));
+    },
+    { timeout: patienceMs },
+  );
   expect(events.map(({ data }) => [data.run, data.outcome, data.tags]).sort()).toEqual([
     ["bad", "failed", undefined],
     ["good", "complete", { team: "risk" }],

@@ -42,10 +42,10 @@ export function* pointsOf(
 ): Generator<Point> {
   const without = life.calls.filter((call) => !life.effects.includes(call));
   for (const [fate, calls, every] of [
-    ["dies before", life.effects, thorough ? 1 : 3],
-    ["dies after", life.effects, thorough ? 3 : 9],
-    ["stops before", life.effects, thorough ? 2 : 7],
-    ["dies before", without, thorough ? 4 : 13],
+    ["dies before", life.effects, thorough ? 1 : 5],
+    ["dies after", life.effects, thorough ? 3 : 17],
+    ["stops before", life.effects, thorough ? 2 : 13],
+    ["dies before", without, thorough ? 4 : 29],
   ] as const)
     for (const [index, call] of calls.entries()) if (index % every === 0) yield { ...of, call, fate };
 }
