@@ -78,17 +78,6 @@ export const changedCodeRules: readonly Mutant[] = [
     ),
   },
   {
-    without: "a look whether the plan of a late message is still the run's",
-    rule: 5,
-    killedBy: "the first writer wins",
-    cases: [5_000_451],
-    edits: edit(
-      "worker/folding/writeOutput.ts",
-      "message.plan !== undefined &&",
-      "message.plan === undefined &&",
-    ),
-  },
-  {
     without: "the note of who has other code",
     rule: 11,
     killedBy: "the scenario's own end",
