@@ -5,13 +5,13 @@ import { runScale } from "./runScale.ts";
 const cases = [30_000, 60_000, 250_000].flatMap((packMs) => [2, 20].map((threads) => ({ packMs, threads })));
 
 test.each(cases)(
-  "packs of $packMs ms on $threads threads take at most 1.05 times the ideal, and hardly any is computed twice",
+  "packs of $packMs ms on $threads threads take at most 1.06 times the ideal, and hardly any is computed twice",
   async ({ packMs, threads }) => {
     const packs = 40 * threads;
     const samplesMax = 5;
     const workers = threads / 2;
     const { wallMs, computed } = await runScale({ packs, packMs, workers, cores: 2 });
-    expect.soft(wallMs / ((packs * packMs) / threads)).toBeLessThan(1.05);
+    expect.soft(wallMs / ((packs * packMs) / threads)).toBeLessThan(1.06);
     expect.soft(computed - samplesMax).toBeLessThanOrEqual(1.02 * packs);
   },
 );
