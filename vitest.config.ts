@@ -19,13 +19,18 @@ const project = (name: string, include: string[], { setupFiles = [], ...more }: 
 interface Project {
   readonly setupFiles?: readonly string[];
   readonly exclude?: string[];
+  readonly testTimeout?: number;
+  readonly hookTimeout?: number;
   readonly isolate?: boolean;
   readonly globalSetup?: string;
   readonly env?: Record<string, string>;
 }
 
-/** Files that only compute, and draw. */
-const computing = { setupFiles: ["test/runner/lowPriority.ts", "test/runner/fixSeed.ts"] };
+/** Files that only compute, and draw. They wait for nothing but their own work, which ends whenever the machine lets it. */
+const computing = {
+  setupFiles: ["test/runner/fixSeed.ts"],
+  ...{ testTimeout: 3_600_000, hookTimeout: 3_600_000 },
+};
 
 /** Tests that hook module loading, replace packages, or measure their process's memory, signals or environment. */
 const alone = [
