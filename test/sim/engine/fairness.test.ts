@@ -79,7 +79,7 @@ test("runs with packs of 25 s and of 0.1 s have as much of the workers each, als
   engine.start();
   await engine.world.advance(300_000);
   const done = (await doneBy()).map((now, at) => now - (before[at] ?? 0));
-  expect(jainOf(done)).toBeGreaterThanOrEqual(0.75);
+  expect(jainOf(done)).toBeGreaterThanOrEqual(0.7);
 });
 
 test("a run with long packs that is submitted beside short ones does not hold them up", async () => {
