@@ -1,13 +1,13 @@
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { drawnSeed } from "../../support/drawnSeed.ts";
+import { type SimulationCode, simulationCode } from "../code/simulationCode.ts";
 import { replayCommand } from "../replay.ts";
 import { everyPoint, pointsOf } from "./everyPoint.ts";
 import { failedSeeds } from "./failedSeeds.ts";
-import { runCases } from "./runCases.ts";
+import type { Case, CaseDone } from "./playCase.ts";
 import { simulate } from "./simulate.ts";
-import { type SimulationCode, simulationCode } from "./simulationCode.ts";
-import type { CaseDone } from "./simulationWorker.ts";
 
 /** `npm run test:deep` plays more of them, from a drawn one; `npm run sim` plays one seed again. */
 const count = drawnSeed === undefined ? 120 : 800;
@@ -16,15 +16,13 @@ const to = from + count - 1;
 /** A simulation in which little happens would prove little. */
 const takeoversAtLeast = 10 * count;
 const threads = Math.min(4, availableParallelism());
-let code: SimulationCode;
-let file: string;
+let code: SimulationCode<Case, CaseDone>;
 
 beforeAll(async () => {
-  code = await simulationCode();
-  file = await code.build();
+  code = await simulationCode(join(import.meta.dirname, "playCase.ts"));
 });
 afterAll(async () => {
-  await code?.remove();
+  await code?.close();
 });
 
 function failOn({ case: one, result }: CaseDone): void {
@@ -43,8 +41,8 @@ test(`seeds ${from} to ${to}: whatever happens, every promise of the election is
   const startMs = performance.now();
   const sum = { takeovers: 0, claims: 0, accepted: 0 };
   const seeds = Array.from({ length: to - from + 1 }, (_, index) => from + index);
-  await runCases(file, seeds, {
-    threads,
+  await code.run({
+    ...{ cases: seeds, threads },
     enough(done) {
       failOn(done);
       sum.takeovers += done.result.takeovers;
@@ -72,8 +70,8 @@ test("every fault at every call of a leader's life, with and without an operator
     ]),
   );
   let count = 0;
-  await runCases(file, pointsOf(life.calls.length), {
-    threads,
+  await code.run({
+    ...{ cases: pointsOf(life.calls.length), threads },
     enough(done) {
       failOn(done);
       count += 1;
@@ -86,7 +84,8 @@ test("every fault at every call of a leader's life, with and without an operator
 test("a seed replays exactly, also in another thread", async () => {
   const here = await simulate(6);
   expect(await simulate(6)).toEqual(here);
-  await runCases(file, [6], {
+  await code.run({
+    cases: [6],
     threads: 1,
     enough({ result }) {
       expect(result).toEqual(here);

@@ -2,30 +2,27 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { drawnSeed } from "../../support/drawnSeed.ts";
-import { runCases } from "../election/runCases.ts";
-import { type SimulationCode, simulationCode } from "../election/simulationCode.ts";
+import { type SimulationCode, simulationCode } from "../code/simulationCode.ts";
 import { replayCommand } from "../replay.ts";
 import { addFigures, noFigures } from "./checks/figures.ts";
 import type { EngineCase } from "./engineCase.ts";
 import { everyPoint, pointsOf } from "./everyPoint.ts";
 import { failedSeeds } from "./failedSeeds.ts";
+import type { EngineCaseDone } from "./playCase.ts";
 import { scenarios } from "./scenarios/scenarios.ts";
 import { changingSeeds, kinds, seedsOf } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
-import type { EngineCaseDone } from "./simulationWorker.ts";
 
 /** `npm run test:deep` plays drawn worlds, more of them, and every fault at every call. */
 const thorough = drawnSeed !== undefined;
 const threads = Math.min(4, availableParallelism());
-let code: SimulationCode;
-let file: string;
+let code: SimulationCode<EngineCase, EngineCaseDone>;
 
 beforeAll(async () => {
-  code = await simulationCode(join(import.meta.dirname, "simulationWorker.ts"));
-  file = await code.build();
+  code = await simulationCode(join(import.meta.dirname, "playCase.ts"));
 });
 afterAll(async () => {
-  await code?.remove();
+  await code?.close();
 });
 
 function failOn({ case: one, result }: EngineCaseDone): void {
@@ -35,8 +32,8 @@ function failOn({ case: one, result }: EngineCaseDone): void {
 }
 
 const all = (cases: Iterable<EngineCase>, each: (done: EngineCaseDone) => void) =>
-  runCases<EngineCase, EngineCaseDone>(file, cases, {
-    threads,
+  code.run({
+    ...{ cases, threads },
     enough(done) {
       failOn(done);
       each(done);
@@ -53,8 +50,8 @@ const seen = (one: EngineCase): void => {
 };
 beforeAll(async () => {
   const cases = [...Object.keys(scenarios), ...failedSeeds.map(([seed]) => seed)];
-  await runCases<EngineCase, EngineCaseDone>(file, cases, {
-    threads,
+  await code.run({
+    ...{ cases, threads },
     enough(done) {
       played.set(done.case, done);
       return false;

@@ -1,8 +1,8 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Mutation, type SimulationCode, simulationCode } from "../../code/simulationCode.ts";
 import { pointsOf } from "../everyPoint.ts";
-import { runCases } from "../runCases.ts";
-import { type SimulationCode, simulationCode } from "../simulationCode.ts";
-import type { Case } from "../simulationWorker.ts";
+import type { Case, CaseDone } from "../playCase.ts";
 import { type Mutant, mutants } from "./mutants.ts";
 
 /**
@@ -10,7 +10,7 @@ import { type Mutant, mutants } from "./mutants.ts";
  * the table names has to see it; the code as it is has to pass the very same cases. Of these, election.test.ts plays
  * the seeds anyway.
  */
-let code: SimulationCode;
+let code: SimulationCode<Case, CaseDone>;
 const used = new Map<string, Case>();
 /** The first cases mostly kill: a second thread would play others for nothing. */
 const threads = 1;
@@ -19,10 +19,10 @@ const seedsMax = 200;
 const gone = { file: "src/election/policy.ts", find: "a condition that nobody wrote", replace: "" };
 
 beforeAll(async () => {
-  code = await simulationCode(undefined, [...mutants, gone]);
+  code = await simulationCode(join(import.meta.dirname, "../playCase.ts"));
 });
 afterAll(async () => {
-  await code?.remove();
+  await code?.close();
 });
 
 function* casesFor({ from = { seed: 1 } }: Mutant): Generator<Case> {
@@ -33,8 +33,8 @@ function* casesFor({ from = { seed: 1 } }: Mutant): Generator<Case> {
 test.each(mutants)("without $lacks: $killedBy", async (mutant) => {
   let killed = false;
   const others = new Set<string>();
-  await runCases(await code.build([mutant]), casesFor(mutant), {
-    threads,
+  await code.run({
+    ...{ cases: casesFor(mutant), mutations: [mutant], threads },
     enough({ case: one, result }) {
       used.set(JSON.stringify(one), one);
       for (const { checker } of result.violations) {
@@ -52,21 +52,19 @@ test.each(mutants)("without $lacks: $killedBy", async (mutant) => {
 test("the code as it is passes the cases that no other test plays", async () => {
   expect(used.size).toBeGreaterThan(mutants.length);
   const failed: unknown[] = [];
-  await runCases(
-    await code.build(),
-    [...used.values()].filter((one) => typeof one !== "number"),
-    {
-      threads,
-      enough({ case: one, result }) {
-        if (result.violations.length > 0) failed.push({ case: one, ...result.violations[0] });
-        return false;
-      },
+  await code.run({
+    ...{ cases: [...used.values()].filter((one) => typeof one !== "number"), threads },
+    enough({ case: one, result }) {
+      if (result.violations.length > 0) failed.push({ case: one, ...result.violations[0] });
+      return false;
     },
-  );
+  });
   expect(failed).toEqual([]);
 });
 
 test("a mutant whose text is gone from the code is an error", async () => {
-  await expect(code.build([gone])).rejects.toThrow("not once");
-  await expect(code.build([{ ...gone, file: "src/tools/cli/main.ts" }])).rejects.toThrow("no part");
+  const play = (mutation: Mutation) =>
+    code.run({ cases: [1], mutations: [mutation], threads, enough: () => true });
+  await expect(play(gone)).rejects.toThrow("not once");
+  await expect(play({ ...gone, file: "src/tools/cli/main.ts" })).rejects.toThrow("no part");
 });

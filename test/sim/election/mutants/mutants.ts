@@ -1,5 +1,5 @@
+import type { Mutation } from "../../code/simulationCode.ts";
 import type { Checker } from "../checkers.ts";
-import type { Mutation } from "../simulationCode.ts";
 
 /** A safety condition taken out of the code under test. */
 export interface Mutant extends Mutation {

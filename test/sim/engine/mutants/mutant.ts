@@ -1,4 +1,4 @@
-import type { Mutation } from "../../election/simulationCode.ts";
+import type { Mutation } from "../../code/simulationCode.ts";
 import type { Checker } from "../checks/judge.ts";
 import type { EngineCase } from "../engineCase.ts";
 

@@ -1,10 +1,9 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runCases } from "../../election/runCases.ts";
-import { type SimulationCode, simulationCode } from "../../election/simulationCode.ts";
+import { type SimulationCode, simulationCode } from "../../code/simulationCode.ts";
 import type { EngineCase } from "../engineCase.ts";
+import type { EngineCaseDone } from "../playCase.ts";
 import { isPlayedByDefault } from "../seeds.ts";
-import type { EngineCaseDone } from "../simulationWorker.ts";
 import { backOffRules } from "./backOffRules.ts";
 import { changedCodeRules } from "./changedCodeRules.ts";
 import { gapRules } from "./gapRules.ts";
@@ -36,18 +35,17 @@ const mutants = [
   ...scheduleRules,
   ...backOffRules,
 ];
-let code: SimulationCode;
+let code: SimulationCode<EngineCase, EngineCaseDone>;
 const used = new Map<string, EngineCase>();
 /** The first case mostly kills: a second thread would play another for nothing. */
 const threads = 1;
 const seedsMax = 60;
 
 beforeAll(async () => {
-  const edits = mutants.flatMap((mutant) => mutant.edits);
-  code = await simulationCode(join(import.meta.dirname, "../simulationWorker.ts"), edits);
+  code = await simulationCode(join(import.meta.dirname, "../playCase.ts"));
 });
 afterAll(async () => {
-  await code?.remove();
+  await code?.close();
 });
 
 function* casesFor({ cases }: Mutant): Generator<EngineCase> {
@@ -58,8 +56,8 @@ function* casesFor({ cases }: Mutant): Generator<EngineCase> {
 test.each(mutants)("without $without (rule $rule): $killedBy", async (mutant) => {
   let killed = false;
   const others = new Set<string>();
-  await runCases<EngineCase, EngineCaseDone>(await code.build(mutant.edits), casesFor(mutant), {
-    threads,
+  await code.run({
+    ...{ cases: casesFor(mutant), mutations: mutant.edits, threads },
     enough({ case: one, result }) {
       used.set(JSON.stringify(one), one);
       for (const { checker, what } of result.violations) {
@@ -74,17 +72,13 @@ test.each(mutants)("without $without (rule $rule): $killedBy", async (mutant) =>
 
 test("the code as it is passes the cases that no other test plays", async () => {
   const failed: unknown[] = [];
-  await runCases<EngineCase, EngineCaseDone>(
-    await code.build(),
-    [...used.values()].filter(isPlayedHereOnly),
-    {
-      threads,
-      enough({ case: one, result }) {
-        if (result.violations.length > 0) failed.push({ case: one, ...result.violations[0] });
-        return false;
-      },
+  await code.run({
+    ...{ cases: [...used.values()].filter(isPlayedHereOnly), threads },
+    enough({ case: one, result }) {
+      if (result.violations.length > 0) failed.push({ case: one, ...result.violations[0] });
+      return false;
     },
-  );
+  });
   expect(failed).toEqual([]);
 });
 

@@ -1,4 +1,3 @@
-import { parentPort } from "node:worker_threads";
 import { noFigures } from "./checks/figures.ts";
 import { type EngineCase, simulateCase } from "./engineCase.ts";
 import type { SimulationResult } from "./stage.ts";
@@ -8,14 +7,10 @@ export interface EngineCaseDone {
   readonly result: SimulationResult;
 }
 
-// Thousands of refusals are made and thrown away; nobody reads where they came from.
-Error.stackTraceLimit = 0;
-
-/** Simulates each case that it is sent. Runs in a worker thread, so that a long range uses every core. */
-parentPort?.on("message", async (one: EngineCase) => {
-  const result = await simulateCase(one).catch(broken);
-  parentPort?.postMessage({ case: one, result } satisfies EngineCaseDone);
-});
+/** For `simulationCode`. */
+export async function play(one: EngineCase): Promise<EngineCaseDone> {
+  return { case: one, result: await simulateCase(one).catch(broken) };
+}
 
 const broken = (error: unknown): SimulationResult => {
   const violations = [

@@ -1,4 +1,3 @@
-import { parentPort } from "node:worker_threads";
 import { everyPoint, type Point } from "./everyPoint.ts";
 import { simulate } from "./simulate.ts";
 import type { SimulationResult } from "./stage.ts";
@@ -11,14 +10,13 @@ export interface CaseDone {
   readonly result: SimulationResult;
 }
 
-// Thousands of refusals are made and thrown away; nobody reads where they came from.
-Error.stackTraceLimit = 0;
-
-/** Simulates each case that it is sent. Runs in a worker thread, so that a long range uses every core. */
-parentPort?.on("message", async (one: Case) => {
-  const result = await (typeof one === "number" ? simulate(one) : everyPoint(one)).catch(broken);
-  parentPort?.postMessage({ case: one, result } satisfies CaseDone);
-});
+/** For `simulationCode`. */
+export async function play(one: Case): Promise<CaseDone> {
+  return {
+    case: one,
+    result: await (typeof one === "number" ? simulate(one) : everyPoint(one)).catch(broken),
+  };
+}
 
 const broken = (error: unknown): SimulationResult => {
   const violations = [
