@@ -13,7 +13,7 @@ import { endSend, writeVerified } from "./attempt/endSend.ts";
 import { asksAreOver } from "./attempt/retryAfter.ts";
 import { type Output, writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
-import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
+import { type Attempt, DroppedError, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 import { findReused, keyOf } from "./reuse.ts";
 import type { ComputeOutput, ComputeTask, TaskOptions } from "./threads/userCode.ts";
 
@@ -81,8 +81,8 @@ const gapsMax = ({ chunks }: Plan, { tolerate }: Spec, size: number): number =>
   size <= limits.gapsChunksMax ? toleratedChunks(tolerate, chunks) : 0;
 
 /**
- * Records why a partial has gaps, which `failures` shows. It comes before the partial, so that whoever sees that finds it; the
- * partial alone is the outcome of the pack.
+ * Records why a partial has gaps, which `failures` shows. It comes before the partial, so that whoever sees that finds it, and
+ * without it there is none; the partial alone is the outcome of the pack.
  */
 async function recordGaps(
   ports: WorkerPorts,
@@ -92,7 +92,8 @@ async function recordGaps(
   const [{ code, message: why } = { code: "", message: "" }] = failed;
   const gaps = { failed: failed.length, first: failed.slice(0, limits.gapsToldMax) };
   const record = { cause: "error", code, message: why, attempts: attemptOf(message), gaps } as const;
-  await persist(ports, () => endSend(ports, message, record));
+  const outcome = await persist(ports, () => endSend(ports, message, record));
+  if (outcome === "unwanted" || outcome === "unknown-run") throw new DroppedError("the run has ended");
 }
 
 /** Which chunks a partial of these has that lacks some. */

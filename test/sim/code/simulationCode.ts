@@ -30,7 +30,7 @@ export interface Code {
   readonly entry: string;
 }
 
-export interface Cases<One, Done> {
+interface Cases<One, Done> {
   readonly cases: Iterable<One>;
   /** What is changed in the code; nothing when left out. */
   readonly mutations?: readonly Mutation[];

@@ -43,6 +43,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   if (random.number() < 0.3) queues.emptyPages = random.number() * 0.3;
   if (random.number() < 0.3) queues.brokenBatches = random.number() * 0.5;
   if (lossy) {
+    judge.ledger.losesMessages = true;
     queues.lost = random.number() < 0.5 ? random.number() * 0.1 : 0;
     queues.oddPeeks = random.number() < 0.5 ? random.number() * 0.5 : 0;
     weather.oddSigns = random.number() < 0.5 ? random.number() * 0.5 : 0;

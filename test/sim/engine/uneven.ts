@@ -137,12 +137,14 @@ async function playWorld(script: Script, one: UnevenWorld): Promise<void> {
   const timeOfThreads = threadTimeOf(script);
   // Once a checker has reported, no more time passes.
   await script.until("every marker is gone", () => ids.every((id) => script.run(id)?.marker === undefined));
-  const boundMs = k * idealMs + cMs;
+  // Stops go on as long as the world does where signs are odd.
+  const stoppedMs = cost.wastedMs / (instances * (cores ?? threads));
+  const boundMs = k * idealMs + cMs + stoppedMs;
   const text = textOf(one);
   if (tookMs > boundMs)
     judge.report(
       "every run ends in time",
-      `${text}: ${seconds(tookMs)}, not ${k} × ${seconds(idealMs)} + ${seconds(cMs)}`,
+      `${text}: ${seconds(tookMs)}, not ${k} × ${seconds(idealMs)} + ${seconds(cMs)} + ${seconds(stoppedMs)}`,
     );
   const { spentMs, diedMs } = timeOfThreads;
   const nominalMs = cores === undefined ? spentMs : nominalOf(script, one);
@@ -203,10 +205,9 @@ function strike(
   const { incident, idealMs, cost, join, together } = how;
   const blow = (): void => {
     if (cost.over) return;
-    const victim = oneOf(
-      engine.instances.slice(together ? 0 : 1).filter((one) => !one.isDead()),
-      random,
-    );
+    const alive = engine.instances.slice(together ? 0 : 1).filter((one) => !one.isDead());
+    if (alive.length === 0) return;
+    const victim = oneOf(alive, random);
     if (incident === "kills") {
       victim.kill();
       engine.client.clock.after(2_000, () => cost.over || join());

@@ -114,8 +114,8 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
     },
     check() {
       for (const { id, uid } of submitted) {
-        const { state, deleteAskedMs } = ledger.record(id, uid);
-        if (state !== undefined || deleteAskedMs !== undefined) continue;
+        const { state, deleteAskedMs, lostByHand } = ledger.record(id, uid);
+        if (state !== undefined || deleteAskedMs !== undefined || lostByHand === true) continue;
         judge.report("every run ends", `${id} (${uid}) was accepted, and nobody began it`);
       }
       for (const { id, uid, change, generation } of accepted) {

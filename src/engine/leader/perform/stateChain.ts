@@ -36,7 +36,7 @@ export type TakeOverRequest = Pick<Marker, "uid" | "generation" | "cap"> &
 
 /**
  * Takes over the state for this term, or makes the first one. A final state is given as it is and never written
- * again for its generation; a marker of a higher one begins that.
+ * again for its generation; a marker of a higher one begins that, whatever the state says.
  */
 export async function takeOverState(
   store: StateStore,
@@ -61,11 +61,12 @@ export async function takeOverState(
     const { state } = found;
     const chain = chainFrom(store, leader, blob, found);
     const over = isFinal(state.phase);
-    const retried = over && generation > state.generation;
+    // A state of an earlier generation that has not ended is one that an operator put back.
+    const retried = generation > state.generation;
     const ours = state.termid === leader.termid;
     if (!retried && (over || ours)) return chain;
     if (!ours && state.term >= leader.term) throw new DeposedError(state.term);
-    if (retried) await run.beforeRetry?.(state);
+    if (retried && over) await run.beforeRetry?.(state);
     const next = retried ? beginGeneration(state, run, nowMs) : state;
     const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
     // A leader of an earlier version leaves the spec's hash out.

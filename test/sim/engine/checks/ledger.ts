@@ -91,6 +91,8 @@ export function parsed<T>(body: Uint8Array | string): T {
 
 export class Ledger {
   readonly runs = new Map<string, RunRecord>();
+  /** Queues lose messages. */
+  losesMessages = false;
   /** Bytes of results, by blob. */
   readonly results = new Map<string, Uint8Array | string>();
   readonly #there = new Set<string>();

@@ -14,7 +14,7 @@ export function checkEnds({ ledger, report }: Scene): void {
     }
     if (!run.specThere && deleteAskedMs === undefined) continue;
     const kept = [...blobs].flatMap(([name, atMs]) =>
-      isDocumented(run, name) || isLate(run, atMs) ? [] : name,
+      isDocumented(run, name, ledger.losesMessages) || isLate(run, atMs) ? [] : name,
     );
     if (kept.length > 0)
       report("what is left is documented", `${kept.length} blobs of ${id}: ${kept.join(", ")}`);
@@ -57,7 +57,7 @@ function isLate({ deleteAskedMs, closedMs, manifests, blobs }: RunRecord, atMs: 
 }
 
 /** What a run leaves: nothing where it was deleted; its partials and nodes where a retry may need them. */
-function isDocumented(run: RunRecord, name: string): boolean {
+function isDocumented(run: RunRecord, name: string, losesMessages: boolean): boolean {
   if (run.deleteAskedMs !== undefined) return false;
   const rest = name.split("/").slice(3).join("/");
   if (leftByEveryRun.some((pattern) => pattern.test(rest))) return true;
@@ -65,6 +65,8 @@ function isDocumented(run: RunRecord, name: string): boolean {
   if (run.plan?.stops === true && /^nodes\/\d+\/2\//.test(rest)) return true;
   // Of a plan that was lost, the account's lifecycle rule takes what the new one does not know.
   if (run.lostByHand === true && /^(parts|nodes)\//.test(rest)) return true;
+  // A message of the clean-up may be lost; the run takes its partials along when it expires.
+  if (losesMessages && /^(parts|nodes)\//.test(rest)) return true;
   const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
   return (!complete || run.spec?.keepPartials === true) && /^(parts|nodes)\//.test(rest);
 }

@@ -12,7 +12,7 @@ export function retryIsExact({ ledger, report }: Scene): Check {
 
   function onManifest(run: RunRecord, generation: number): void {
     // What arrives after a deletion is read by nobody, and swept.
-    if (!run.specThere) return;
+    if (!run.specThere || run.lostByHand === true) return;
     for (const [pack, etag] of before.get(`${run.uid} ${generation}`) ?? []) {
       if (run.parts.get(pack) !== etag)
         report(checker, `the partial of pack ${pack} of ${run.id} has changed`);
@@ -33,7 +33,8 @@ export function retryIsExact({ ledger, report }: Scene): Check {
       }
     } else if (effect.kind === "sent") {
       const { message } = effect;
-      if (message?.kind !== "compute") return;
+      // Partials of a plan that somebody deleted fit no other.
+      if (message?.kind !== "compute" || ledger.record(message.run, message.uid).lostByHand === true) return;
       if (before.get(`${message.uid} ${message.gen}`)?.has(message.pack)) {
         report(checker, `pack ${message.pack} of ${message.run} is resent in generation ${message.gen}`);
       }

@@ -38,7 +38,9 @@ export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
     }
     const { members: packsFolded, childGens } = message as { members?: string; childGens?: string };
     const folds = `${packsFolded} ${childGens}`;
-    const before = members.get(key) ?? folds;
+    // A state that was lost or put back may not know what was sealed.
+    const { lostByHand } = ledger.record(message.run, message.uid);
+    const before = lostByHand === true ? folds : (members.get(key) ?? folds);
     members.set(key, before);
     if (before !== folds) {
       report("a member set is fixed", `${name} of ${message.run} folds ${folds}, before it was ${before}`);

@@ -16,15 +16,15 @@ export const stateIsOneChain =
     if (effect.kind !== "created" && effect.kind !== "replaced") return;
     const place = placeOf(effect.container, effect.name);
     if (place.kind !== "run" || place.rest !== "state.json") return;
-    const before = ledger.record(place.id, place.uid).state;
+    const { state: before, lostByHand } = ledger.record(place.id, place.uid);
     const next = parsed<State>(effect.body);
     if (before === undefined) return;
-    for (const what of wrongWith(before, next)) {
+    for (const what of wrongWith(before, next, lostByHand)) {
       report(checker, `${place.id}: term ${next.term}, write ${next.sequence}: ${what}`);
     }
   };
 
-function* wrongWith(before: State, next: State): Generator<string> {
+function* wrongWith(before: State, next: State, lostByHand = false): Generator<string> {
   if (next.term < before.term) yield `it follows term ${before.term}`;
   if (next.termid !== before.termid && next.term === before.term) yield "two writers are in one term";
   if (next.termid === before.termid && next.sequence <= before.sequence)
@@ -33,7 +33,9 @@ function* wrongWith(before: State, next: State): Generator<string> {
   if (next.turn < before.turn) yield `turn ${next.turn} follows ${before.turn}`;
   if (next.generation < before.generation) yield `generation ${next.generation} follows ${before.generation}`;
   if (next.generation > before.generation) {
-    if (!isFinal(before.phase)) yield `generation ${next.generation} begins while ${before.phase}`;
+    // A state that was put back may have been final before.
+    if (!isFinal(before.phase) && !lostByHand)
+      yield `generation ${next.generation} begins while ${before.phase}`;
     return;
   }
   if (isFinal(before.phase)) yield `it follows the final ${before.phase}`;

@@ -50,7 +50,7 @@ export const rules7to9: readonly Mutant[] = [
     cases: [
       "a leader dies before it publishes the completion event, and a retry comes first: both generations have theirs",
     ],
-    edits: edit("leader/perform/stateChain.ts", "if (retried) await run.beforeRetry?.(state);", ""),
+    edits: edit("leader/perform/stateChain.ts", "if (retried && over) await run.beforeRetry?.(state);", ""),
   },
   {
     without: "holding the manifest against the tally",
