@@ -106,7 +106,7 @@ test.each([
     begun += 1;
     twin.end();
   };
-  const term = newTerm(twin.ports, twin.leader, { gaveWay: false });
+  const term = newTerm(twin.ports, twin.leader);
   await twin.world.finish(coordinate(term, slowly, beside));
   expect(begun).toBe(times);
 });
@@ -127,7 +127,7 @@ test.each([
       if (isLost) lost.abort();
       twin.end();
     };
-    const term = newTerm(twin.ports, twin.leader, { gaveWay: false });
+    const term = newTerm(twin.ports, twin.leader);
     await twin.world.finish(coordinate(term, slowly, beside));
     expect(writes).toEqual(new Map([["r", times]]));
   },

@@ -8,7 +8,7 @@ test("a leader of many runs holds parameters only where they are short enough fo
   const text = "x".repeat(250_000);
   await twin.addRun("long", planOf(10), { spec: { params: { text }, given: { text: `${text} ` } } });
   await twin.addRun("short", planOf(10), { spec: { params: { n: 1 }, given: { n: "1" } } });
-  const term = newTerm(twin.ports, twin.leader, { gaveWay: false });
+  const term = newTerm(twin.ports, twin.leader);
   const leading = coordinate(term, { loopMs: 2_000, fastLoopMs: 100 });
   await twin.world.advance(10_000);
   const specs = new Map([...term.runs].map(([id, { spec }]) => [id, spec]));

@@ -88,7 +88,7 @@ export function leadOnTwin() {
         if (signal === leader.signal) before = list;
         return clock.sleep(pauseMs, signal);
       };
-      const term = newTerm({ ...ports, clock: { ...clock, sleep } }, leader, { gaveWay: false });
+      const term = newTerm({ ...ports, clock: { ...clock, sleep } }, leader);
       const leading = coordinate(term, settings);
       leading.catch(() => {});
       await world.advance(ms);

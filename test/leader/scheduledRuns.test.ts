@@ -45,7 +45,7 @@ async function scheduled(
   async function serve(termid: string, changed: (blobs: BlobStore) => Partial<BlobStore> = () => ({})) {
     const near = { ...storage, blobs: { ...storage.blobs, ...changed(storage.blobs) } };
     const leader = { ...twin.leader, termid };
-    const term = newTerm({ ...ports, storage: near }, leader, { gaveWay: false });
+    const term = newTerm({ ...ports, storage: near }, leader);
     const listed = await listMarkers(term);
     if (listed === "unreachable") return undefined;
     return keepSchedules(term, listed.all);

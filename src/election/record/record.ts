@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { OtherVersionError } from "../../engine/model/errors.ts";
-import { inWrittenForm, versions, withVersion } from "../../engine/model/versions.ts";
+import { checkVersion, versions, withVersion } from "../../engine/model/versions.ts";
 
 /**
  * The public record of an election, for anyone with read rights: JSON in the metadata of the leader blob, whose keys are `v`
@@ -105,16 +105,16 @@ const recordSchema = z.object({
  */
 export function decodeRecord(metadata: Readonly<Record<string, string>>): Decoded {
   if (Object.keys(metadata).length === 0) return { kind: "none" };
-  let known: Readonly<Record<string, unknown>>;
+  const { v, record = "" } = withVersion(metadata) as { v?: number; record?: string };
+  const known = { ...jsonOf(record), v };
   try {
-    const { v, record = "" } = withVersion(metadata) as { v?: number; record?: string };
-    known = inWrittenForm("leader", { ...jsonOf(record), v }, "the leader record");
+    checkVersion("leader", known, "the leader record");
   } catch (error) {
     if (!(error instanceof OtherVersionError)) throw error;
     return error.code === "newer-version" ? { kind: "newer", reason: error.message } : { kind: "none" };
   }
   const parsed = recordSchema.safeParse(known);
-  if (known["v"] === versions.leader && parsed.success) return { kind: "record", record: parsed.data };
+  if (v === versions.leader && parsed.success) return { kind: "record", record: parsed.data };
   const where = parsed.success ? "v" : ["record", ...(parsed.error.issues[0]?.path ?? [])].join(".");
   return { kind: "unreadable", reason: `The leader record was not written by Leasefold (at "${where}").` };
 }

@@ -24,10 +24,9 @@ export interface CoordinateSettings {
   readonly fastLoopMs: number;
 }
 
-export const newTerm = (ports: CoordinatorPorts, leader: Leader, versions: Term["versions"]): Term => ({
+export const newTerm = (ports: CoordinatorPorts, leader: Leader): Term => ({
   ...ports,
   leader,
-  versions,
   runs: new Map(),
   backoff: new RunBackoff(),
 });

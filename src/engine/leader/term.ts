@@ -35,8 +35,6 @@ export interface Term extends CoordinatorPorts {
   /** Runs that this term has taken over, by id. */
   readonly runs: Map<string, TermRun>;
   readonly backoff: RunBackoff;
-  /** Whether this process gave way to another version before. */
-  readonly versions: { readonly gaveWay: boolean };
 }
 
 /** A marker as the list of the present loop gave it. */

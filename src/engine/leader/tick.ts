@@ -14,7 +14,6 @@ import { isAbortError } from "../storage/system.ts";
 import { type CoordinateSettings, coordinate, newTerm } from "./coordinate.ts";
 import { keepDeadMansWake } from "./deadMansWake.ts";
 import { type Expiry, expiry } from "./deletion/expire.ts";
-import { GiveWayError } from "./perform/runErrors.ts";
 import { DeposedError } from "./perform/stateChain.ts";
 import { anyRunToLead } from "./poll/markers.ts";
 import type { CoordinatorPorts, Leader, Term } from "./term.ts";
@@ -27,8 +26,8 @@ export interface TickRequest {
   readonly stopping?: AbortSignal;
 }
 
-/** `busy`: this very process is racing or leading already. `away`: it gave way to another version a moment ago. */
-export type TickOutcome = RaceOutcome | { readonly kind: "busy" } | { readonly kind: "away" };
+/** `busy`: this very process is racing or leading already. */
+export type TickOutcome = RaceOutcome | { readonly kind: "busy" };
 
 export interface CoordinatorOptions
   extends Pick<RaceRequest, "holder" | "region" | "about">,
@@ -57,14 +56,12 @@ export class Coordinator {
   readonly #options: CoordinatorOptions;
   readonly #lease: ContentLease;
   readonly #expiry: Expiry;
-  readonly #versions = { gaveWay: false };
   #busy = false;
   #wokenMeanwhile = false;
   /** Ends the pause of a contender that waits; one for each time. */
   #pollNow = new AbortController();
   #sequence = 0;
   #aboveTerm = 0;
-  #awayUntilMs = 0;
 
   constructor(ports: TickPorts, options: CoordinatorOptions) {
     const { packLimitMs, keepDays } = options;
@@ -93,10 +90,6 @@ export class Coordinator {
       if (woken) this.#pollNow.abort();
       return { kind: "busy" };
     }
-    if (this.#ports.clock.monotonicMs() < this.#awayUntilMs) {
-      if (woken) await this.#passOnWake();
-      return { kind: "away" };
-    }
     this.#busy = true;
     const stop = (): void => this.#pollNow.abort();
     request.stopping?.addEventListener("abort", stop);
@@ -117,13 +110,6 @@ export class Coordinator {
     await raced.afterRelease?.();
     return raced.outcome;
   };
-
-  /** A wake may be for an instance of another version; it stays in the queue for that one. */
-  async #passOnWake(): Promise<void> {
-    const { storage, names } = this.#ports;
-    const wake = encodeWake(wakeFromLeader);
-    await storage.queues.send(names.wake, wake, { visibleInS: limits.secondWakeS }).catch(() => {});
-  }
 
   /** Acquire, lead, hand over. */
   async #race(request: TickRequest): Promise<Raced> {
@@ -151,7 +137,7 @@ export class Coordinator {
     const { leadership } = raced;
     const ofWake = { queue: names.wake, text: encodeWake(wakeFromLeader), signal: leadership.lost };
     const wake = keepDeadMansWake({ queues: storage.queues, clock }, ofWake);
-    const term = newTerm(this.#ports, leadership, this.#versions);
+    const term = newTerm(this.#ports, leadership);
     const { outcome } = await raced.lead(() => this.#lead(term));
     // After what nobody expects the wake becomes visible by itself: whoever it calls does not meet the same at once.
     if (!outcome.handedOver || !isOrdinary(outcome.error, leadership)) return { outcome };
@@ -205,14 +191,10 @@ export class Coordinator {
   /** Takes note of why a term ended early. The election itself tells of a lost lease. */
   #noteEnd(leader: Leader, error: unknown): void {
     const { term } = leader;
-    const { clock, log } = this.#ports;
+    const { log } = this.#ports;
     if (error instanceof DeposedError) {
       this.#aboveTerm = Math.max(this.#aboveTerm, error.seenTerm);
       log(logEvents.deposed({ term, seenTerm: error.seenTerm }));
-    } else if (error instanceof GiveWayError) {
-      this.#versions.gaveWay = true;
-      this.#awayUntilMs = clock.monotonicMs() + this.#options.election.leaseDurationS * 1_000;
-      log(logEvents.gaveWay({ term, message: error.message }));
     } else if (!isOrdinary(error, leader)) {
       const code = error instanceof LeasefoldError ? error.code : "unexpected";
       log(logEvents.leadingFailed(edgeOf(error).level, { term, code, message: messageOf(error) }));
@@ -224,7 +206,6 @@ export class Coordinator {
 const isOrdinary = (error: unknown, { lost }: Pick<Leader, "lost">): boolean =>
   error === undefined ||
   error instanceof DeposedError ||
-  error instanceof GiveWayError ||
   error instanceof LostLeadership ||
   (lost.aborted && isAbortError(error));
 

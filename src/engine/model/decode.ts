@@ -2,7 +2,7 @@ import type { ZodType } from "zod";
 import * as z from "zod";
 import { CorruptDataError, isUnreadable } from "./errors.ts";
 import { runIdPattern } from "./names.ts";
-import { inWrittenForm, type Versioned } from "./versions.ts";
+import { checkVersion, type Versioned } from "./versions.ts";
 
 /**
  * A run's id, its uid, or the tag of an attempt or answer. Each becomes a segment of blob names, so it cannot hold a slash
@@ -38,7 +38,8 @@ export function decodeJson<T>(schema: ZodType<T>, body: Uint8Array | string, wha
 /** Decodes a value that was parsed already, or metadata, whose `v` is text, like `decodeJson`. */
 export function decodeValue<T>(schema: ZodType<T>, value: unknown, what: string): T {
   const kind = kinds.get(schema);
-  const decoded = schema.safeParse(kind === undefined ? value : inWrittenForm(kind, value, what));
+  if (kind !== undefined) checkVersion(kind, value, what);
+  const decoded = schema.safeParse(value);
   if (decoded.success) return decoded.data;
   const issue = decoded.error.issues[0];
   const rule = `${issue?.path.join(".") || "it"}: ${issue?.message ?? "unknown"}`;

@@ -96,7 +96,6 @@ export const logEvents = {
     fields: { term: number; code: string; message: string },
   ): LogEvent => ({ level, event: "leading-failed", fields }),
   /** Another version wrote something, so this instance leaves the lease to others for a while. */
-  gaveWay: event<{ term: number; message: string }>("info", "gave-way"),
   deposed: event<{ term: number; seenTerm: number }>("warn", "deposed"),
   workDone: event<Attempted & { outcome: string }>("debug", "work-done"),
   workFailed: event<Attempted & { code: string; message: string; last: boolean }>("warn", "work-failed"),

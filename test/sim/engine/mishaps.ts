@@ -2,7 +2,6 @@ import { leaderBlob } from "../../../src/engine/model/names.ts";
 import type { EngineInstance, Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { firstCode } from "../../support/rangesCode.ts";
-import { newerVersion } from "./builds.ts";
 import { burnMessages, doubleMessages } from "./hostile.ts";
 import { loseMessages, operate, rollBack } from "./losses.ts";
 import type { Stage } from "./stage.ts";
@@ -13,8 +12,6 @@ export interface Company {
   readonly play: Stage;
   readonly weather: Storm;
   cast(): Role;
-  /** Instances of the next version have begun to take over; those before them are of the old one. */
-  newer: { readonly old: readonly EngineInstance[] } | undefined;
   /** Identity of the code that those who come have. */
   code: string;
 }
@@ -29,13 +26,12 @@ export function changeCode(company: Company): void {
   for (const one of engine.instances) if (!one.isDead() && world.random.number() < 0.3) one.terminate();
 }
 
-/** Another instance, of the version that is deployed now. */
-export function join({ play, cast, newer, code }: Company, role: Role = {}): EngineInstance {
+/** Another instance. */
+export function join({ play, cast, code }: Company, role: Role = {}): EngineInstance {
   return play.start({
     code,
     ...cast(),
     ...role,
-    ...(newer === undefined ? {} : { translated: newerVersion }),
   });
 }
 
@@ -125,9 +121,8 @@ function burn(_: EngineInstance, company: Company): Promise<void> {
   return burnMessages(company.play.engine.storage, someQueue(company));
 }
 
-/** Instances of the next version come; from now on the old ones go one by one. */
+/** Another instance comes, and one may go. */
 function deploy(victim: EngineInstance, company: Company): void {
-  company.newer ??= { old: [...company.play.engine.instances] };
   join(company, { leads: true, works: true });
   if (company.play.world.random.number() < 0.5) victim.terminate();
 }

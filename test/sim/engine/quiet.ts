@@ -1,7 +1,9 @@
+import type { Client } from "../../../src/engine/client/client.ts";
 import { status } from "../../../src/engine/client/status.ts";
 import { poisonOf } from "../../../src/engine/model/names.ts";
+import type { Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
-import { newerVersion } from "./builds.ts";
+import { otherBuild } from "./builds.ts";
 import { checkEnds } from "./checks/leftovers.ts";
 import type { SimulationResult, Stage } from "./stage.ts";
 
@@ -27,8 +29,6 @@ export async function quiet(stage: Stage, bound = scenarioBound): Promise<Simula
   const { engine, world, judge } = stage;
   const startedMs = world.nowMs();
   const endsWithinMs = bound.k * bound.idealMs + bound.cMs;
-  // Whoever looks at the end understands both versions.
-  const client = { ...engine.client, storage: newerVersion(engine.client.storage) };
   const { ledger } = judge;
   const isOpen = (): boolean =>
     [...ledger.runs.values()].some(({ marker, state }) => {
@@ -47,11 +47,17 @@ export async function quiet(stage: Stage, bound = scenarioBound): Promise<Simula
   await drain(stage);
   for (const id of new Set([...ledger.runs.values()].map((run) => run.id))) {
     if (ledger.current(id, "spec") === undefined) continue;
-    const view = await status(client, id);
+    const view = await status(asBuilt(stage, id), id);
     if (view.command?.answer === "pending") judge.report("commands are answered", `${id} has no answer`);
   }
   checkEnds(judge);
   return stage.result();
+}
+
+/** Whoever looks at a run at the end is of the build that wrote it. */
+function asBuilt({ engine: { client }, judge }: Stage, id: string): Client {
+  const isOther = [...judge.ledger.runs.values()].some((run) => run.id === id && run.highest.version > 1);
+  return isOther ? { ...client, storage: otherBuild(client.storage) } : client;
 }
 
 /** Lets time pass in small steps until `done` holds or something is wrong already. */
@@ -59,14 +65,14 @@ async function step(stage: Stage, done: () => boolean, limitMs: number): Promise
   await stage.world.until(() => done() || stage.judge.violations.length > 0, limitMs);
 }
 
-/** Messages that are hidden come back; a last worker that takes them must find nothing to do. */
+/** Messages that are hidden come back; a last worker of each build that takes them must find nothing to do. */
 async function drain(stage: Stage): Promise<void> {
   const { storage } = stage.engine;
-  const last = stage.start({
-    leads: false,
-    weather: { calm: true, fateOf: () => "arrives" },
-    translated: newerVersion,
-  });
+  const role: Role = { leads: false, weather: { calm: true, fateOf: () => "arrives" } };
+  const isMixed = [...stage.judge.ledger.runs.values()].some((run) => run.highest.version > 1);
+  const last = [role, ...(isMixed ? [{ ...role, translated: otherBuild }] : [])].map((one) =>
+    stage.start(one),
+  );
   const all = [names.packs, names.urgent];
   for (let spentMs = 0; spentMs < drainsWithinMs; spentMs += 30_000) {
     const left = await Promise.all(
@@ -75,7 +81,10 @@ async function drain(stage: Stage): Promise<void> {
         return stats.kind === "found" ? stats.approximateCount : 0;
       }),
     );
-    if (left.every((count) => count === 0) || stage.judge.violations.length > 0) return last.kill();
+    if (left.every((count) => count === 0) || stage.judge.violations.length > 0) {
+      for (const one of last) one.kill();
+      return;
+    }
     await step(stage, () => false, 30_000);
   }
   stage.judge.report("every run ends", "the queues do not run empty");

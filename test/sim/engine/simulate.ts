@@ -57,7 +57,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
     leads: random.number() < 0.9,
     works: random.number() < 0.9,
   });
-  const company: Company = { play, weather, cast, newer: undefined, code: firstCode };
+  const company: Company = { play, weather, cast, code: firstCode };
   // Whatever the draw, one instance at least leads and works.
   join(company, { leads: true, works: true });
   for (let count = Math.floor(random.number() * 3); count > 0; count -= 1) join(company);
@@ -87,7 +87,6 @@ export async function simulate(of: number): Promise<SimulationResult> {
   queues.oddPeeks = 0;
   askNoMore();
   for (const one of play.engine.instances) one.resume();
-  for (const one of company.newer?.old ?? []) one.terminate();
   join(company, { leads: true, works: true });
   // Each run has one instance at least with its code.
   for (const code of of < 0 ? codes : []) join(company, { leads: true, works: true, code });

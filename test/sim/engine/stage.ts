@@ -10,7 +10,7 @@ import { network, type Weather } from "../../support/network.ts";
 import type { DoomedTask, RangesOptions } from "../../support/rangesCode.ts";
 import { simProcess } from "../../support/simProcess.ts";
 import type { VirtualWorld } from "../../support/virtualClock.ts";
-import { newerVersion } from "./builds.ts";
+import { otherBuild } from "./builds.ts";
 import { capIsKept } from "./checks/cap.ts";
 import { commandsTakeEffect, pauseHolds } from "./checks/commands.ts";
 import { chunksAreCountedOnce } from "./checks/counts.ts";
@@ -87,7 +87,7 @@ export interface Stage {
   hold: ((call: FarCall) => Promise<void> | undefined) | undefined;
   start(role?: Role): EngineInstance;
   /** A person or program with a network of its own. */
-  user(how?: { readonly weather?: Weather<FarCall>; readonly newer?: boolean }): User;
+  user(how?: { readonly weather?: Weather<FarCall>; readonly other?: boolean }): User;
   /** What a scenario asks for beyond the checkers. */
   must(holds: boolean, what: string): void;
   result(): SimulationResult;
@@ -189,12 +189,12 @@ export function stage(options: StageOptions): Stage {
   self = {
     ...{ engine, world: engine.world, judge: seen, broken, queues, hold: undefined, onDelivery: undefined },
     start: (role) => engine.start(role),
-    user({ weather = fair, newer = false } = {}) {
+    user({ weather = fair, other = false } = {}) {
       const { world, client } = engine;
       const self = simProcess(world, client.clock, "user");
       const carry = network<FarCall>(client.clock, self, world.random, weather);
       const far = farStorage(client.storage, self.clock, carry);
-      const storage = newer ? newerVersion(far) : far;
+      const storage = other ? otherBuild(far) : far;
       return { client: { ...client, clock: self.clock, storage }, death: self.death };
     },
     must(holds, what) {

@@ -41,7 +41,7 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
 
   /** Each call of a person is a process of its own, and any of them may die in the middle. */
   const going = (act: (client: Client) => Promise<unknown>): void => {
-    const { client, death } = play.user({ weather, newer: company.newer !== undefined });
+    const { client, death } = play.user({ weather });
     const end = Promise.race([act(client), death]).then(
       () => {},
       (error: unknown) => {

@@ -1,11 +1,5 @@
 import { decodeJson, idSchema, unlessCorrupt } from "../../model/decode.ts";
-import {
-  CorruptDataError,
-  LeasefoldError,
-  messageOf,
-  OtherVersionError,
-  StorageError,
-} from "../../model/errors.ts";
+import { CorruptDataError, messageOf, OtherVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { type Log, logEvents } from "../../model/log.ts";
 import { isVouched } from "../../model/manifestFits.ts";
@@ -16,12 +10,9 @@ import { commit, type ListedMarker, type Term } from "../term.ts";
 import { cleanUp, close, logEnd } from "./close.ts";
 import { DeposedError } from "./stateChain.ts";
 
-/** A run is of a version that this release does not read. The first time in a process, this leader gives way to another instance. */
-export class GiveWayError extends LeasefoldError {}
-
 /**
  * Handles the error of one run. After a storage error the run stays as it is for the next poll; bytes that do not
- * decode end the run; only the loss of leadership and another version's first appearance end the term.
+ * decode end the run, and those of another version are left as they are; only the loss of leadership ends the term.
  */
 export async function handleRunError(term: Term, listed: ListedMarker, error: unknown): Promise<void> {
   term.leader.assertLeading();
@@ -37,7 +28,6 @@ export async function handleRunError(term: Term, listed: ListedMarker, error: un
     log(logEvents.runSkipped({ run: id, uid, code, message: messageOf(cause) }));
   if (error instanceof OtherVersionError) {
     term.runs.delete(id);
-    if (!term.versions.gaveWay) throw new GiveWayError("gives-way", error.message, { cause: error });
     log(logEvents.needsOtherVersion({ run: id, uid, message: error.message }));
   } else if (error instanceof CorruptDataError) {
     term.runs.delete(id);

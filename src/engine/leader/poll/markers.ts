@@ -50,9 +50,8 @@ export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">
 }
 
 /**
- * Lists the markers of runs that want a leader. One of another version is among them until this process has given way to
- * it. Storage that is busy for a while
- * costs a loop, not the term; the lease decides about the term.
+ * Lists the markers of runs that want a leader. Storage that is busy for a while costs a loop, not the term; the lease decides
+ * about the term.
  */
 export async function listMarkers(term: Term): Promise<
   | {
@@ -73,7 +72,7 @@ export async function listMarkers(term: Term): Promise<
       leader.assertLeading();
       for (const blob of page.blobs) {
         const kind = kindOf(blob, page.dateMs);
-        if (kind === "to-lead" || (kind === "other-version" && !term.versions.gaveWay)) found.push(blob);
+        if (kind === "to-lead") found.push(blob);
         else tellOnce(term, blob, kind);
       }
       all.push(...page.blobs);

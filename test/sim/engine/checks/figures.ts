@@ -13,8 +13,6 @@ export interface Figures {
   /** Terms that led a run beyond its first one. */
   takeovers: number;
   turns: number;
-  /** Runs of which anything was written by the next version. */
-  newer: number;
 }
 
 export const noFigures: Figures = {
@@ -29,7 +27,6 @@ export const noFigures: Figures = {
     takeovers: 0,
     turns: 0,
   },
-  newer: 0,
 };
 
 export function figuresOf({ runs }: Ledger): Figures {
@@ -39,7 +36,6 @@ export function figuresOf({ runs }: Ledger): Figures {
     figures.retries += Math.max(0, highest.generation - 1);
     figures.takeovers += Math.max(0, highest.terms - 1);
     figures.turns += highest.turn;
-    figures.newer += highest.version > 1 ? 1 : 0;
     if (deleteAskedMs !== undefined) figures.deleted += 1;
     else if (state?.phase === "complete") {
       figures[manifests.get(state.generation)?.complete === true ? "complete" : "gapped"] += 1;

@@ -47,21 +47,8 @@ function* wrongWith(before: State, next: State, lostByHand = false): Generator<s
     yield "a new term decides before it has taken over what stands";
 }
 
-/** Everything but who wrote it, in which version, and how far another may have sent before. */
-function decisionsIn(
-  state: State & { readonly sincenextversion?: unknown; readonly reads?: unknown },
-): string {
-  const {
-    term: _1,
-    termid: _2,
-    sequence: _3,
-    terms: _4,
-    updatedMs: _5,
-    v: _6,
-    doubtUpTo: _7,
-    sincenextversion: _8,
-    reads: _9,
-    ...rest
-  } = state;
+/** Everything but who wrote it, and how far another may have sent before. */
+function decisionsIn(state: State): string {
+  const { term: _1, termid: _2, sequence: _3, terms: _4, updatedMs: _5, doubtUpTo: _6, ...rest } = state;
   return canonicalJson(rest);
 }

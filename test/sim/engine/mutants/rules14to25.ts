@@ -136,7 +136,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 24,
     killedBy: "what has nothing to do costs nothing",
     cases: [
-      "a marker of a newer version costs nothing, and a newer instance leads its run",
+      "a marker of another version costs nothing, and an instance that reads it leads its run",
       "a marker without a uid costs nothing and is told of once",
     ],
     edits: edit(

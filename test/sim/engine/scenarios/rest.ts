@@ -2,7 +2,7 @@ import { submit } from "../../../../src/engine/client/submit.ts";
 import { StorageError } from "../../../../src/engine/model/errors.ts";
 import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames as names, requestOf } from "../../../support/engineWorld.ts";
-import { newerVersion } from "../builds.ts";
+import { otherBuild } from "../builds.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { platform } from "./endless.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -64,16 +64,16 @@ export const rest: Readonly<Record<string, Scenario>> = {
       script.mustBe("complete");
     }),
 
-  "a marker of a newer version costs nothing, and a newer instance leads its run": () =>
+  "a marker of another version costs nothing, and an instance that reads it leads its run": () =>
     play({ seed: 65, chunkMs: () => 500 }, async (script) => {
       const { world, engine } = script;
       const idle = await idleCalls(script);
-      const { client } = script.user({ newer: true });
+      const { client } = script.user({ other: true });
       await world.finish(submit(client, requestOf({ id: "r", chunks: 10, packSize: 1 })));
-      await mustCostNothing(script, idle, "a marker of a newer version");
+      await mustCostNothing(script, idle, "a marker of another version");
       const told = engine.log.filter(({ event }) => event === "needs-other-version");
       script.must(told.length === 2, `each of two instances tells of it once, not ${told.length} times`);
-      script.start({ translated: newerVersion, breakAfterMs: 4_000 });
+      script.start({ translated: otherBuild, breakAfterMs: 4_000 });
       await script.untilEnded();
       script.mustBe("complete");
     }),

@@ -12,7 +12,6 @@ import { forgeries } from "./forgeries.ts";
 import { gaps } from "./gaps.ts";
 import { inFlight } from "./inFlight.ts";
 import { lost } from "./lost.ts";
-import { mixedFleets } from "./mixedFleets.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { rest } from "./rest.ts";
@@ -37,7 +36,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...forgeries,
   ...poison,
   ...versions,
-  ...mixedFleets,
   ...changedCode,
   ...zombies,
   ...endless,
