@@ -90,8 +90,18 @@ describe("leasefold failures, leader, queues, calculations", () => {
     const blobs = runBlobs("r1", uid);
     const put = (name: string, body: unknown) =>
       storage.operator.overwriteBlob(names.runs, name, JSON.stringify(body));
-    const plan = { v: 1, run: "r1", uid, code: "test", chunks: 2, packSize: 1, shardSize: 256, packMs: 1 };
-    put(blobs.plan, { ...plan, segments: { attempt: "a", starts: [0] } });
+    const plan = {
+      v: 1,
+      run: "r1",
+      uid,
+      code: "test",
+      spec: "a".repeat(64),
+      chunks: 2,
+      packSize: 1,
+      shardSize: 256,
+      packMs: 1,
+    };
+    put(blobs.plan, { ...plan, segments: { attempt: "a", starts: [0], sha256: [] } });
     put(blobs.segment("a", 0), {
       v: 1,
       from: 0,

@@ -15,7 +15,7 @@ describe("leasefold verify", () => {
     const { exitCode, out, err } = await world.run("verify r1 --sample 5%");
     expect(out).toBe(
       `r1: its bytes have the SHA-256 of its manifest, ${sha256("499500").slice(0, 12)}…\n` +
-        "r1: spec not recorded, plan not recorded\n" +
+        "r1: spec as recorded, plan as recorded\n" +
         "r1: 5 of 100 packs computed again: 5 equal\n",
     );
     expect([exitCode, err]).toEqual([0, "5 of 5 packs computed again\n"]);

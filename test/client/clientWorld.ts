@@ -128,6 +128,8 @@ function manifestOf(
     uid,
     generation,
     calculation: "sum",
+    spec: "a".repeat(64),
+    plan: "a".repeat(64),
     requestHash: "h",
     attempt: "1-1-abcdefgh",
     blob: resultBlobs(run, uid).result(generation, "1-1-abcdefgh", "json"),

@@ -155,12 +155,13 @@ describe("the failures of a run", () => {
       run: "r1",
       uid: run.uid,
       code: "test",
+      spec: "a".repeat(64),
       chunks: 8,
       packSize: 3,
       shardSize: 256,
       packMs: 1,
     };
-    put(blobs.plan, { ...plan, segments: { attempt: "a", starts: [0, 4] } });
+    put(blobs.plan, { ...plan, segments: { attempt: "a", starts: [0, 4], sha256: [] } });
     put(blobs.segment("a", 0), { v: 1, from: 0, inputs: ["a", "b", "c", "d"] });
     put(blobs.segment("a", 1), { v: 1, from: 4, inputs: ["e", "f", "g", { h: 8 }] });
     for (const pack of [0, 1, 2]) {
@@ -181,7 +182,7 @@ describe("the failures of a run", () => {
     put(blobs.segment("a", 1), { v: 1, from: 4, inputs: "lost" });
     const rest = (await failures(client, "r1", { inputs: true })).failures;
     expect(rest.map(({ inputs }) => inputs)).toEqual([["a", "b", "c"], undefined, undefined]);
-    put(blobs.plan, { ...plan, packSize: 11, segments: { attempt: "a", starts: [0, 4] } });
+    put(blobs.plan, { ...plan, packSize: 11, segments: { attempt: "a", starts: [0, 4], sha256: [] } });
     const large = (await failures(client, "r1", { inputs: true, max: 1 })).failures;
     expect(large.map(({ chunks, inputs }) => [chunks, inputs])).toEqual([[{ from: 0, to: 8 }, undefined]]);
   });
@@ -197,12 +198,13 @@ describe("the failures of a run", () => {
       run: "r1",
       uid: run.uid,
       code: "test",
+      spec: "a".repeat(64),
       chunks: 40,
       packSize: 1,
       shardSize: 256,
       packMs: 1,
     };
-    put(blobs.plan, { ...plan, segments: { attempt: "a", starts } });
+    put(blobs.plan, { ...plan, segments: { attempt: "a", starts, sha256: [] } });
     for (const pack of starts) {
       put(blobs.segment("a", pack), { v: 1, from: pack, inputs: [`input ${pack}`] });
       put(blobs.failure({ kind: "pack", shard: 0, pack }, 1, 1), JSON.parse(record("calculation-threw")));

@@ -114,12 +114,12 @@ test("a worthLeading that fails or hangs acquires nothing", async () => {
   expect(one.events).toEqual([]);
 });
 
-test("a leader whose record is of version 1 keeps its lease to the end, and the next one begins at term 1", async () => {
+test("a leader whose record is of an older version keeps its lease to the end, and the next one begins at term 1", async () => {
   const arena = contenders({ settings: { watching: true } });
   const lease = arena.storage.lease(container, blob);
   await lease.ensure();
   await lease.acquire("11111111-2222-4333-8444-555555555555", 15);
-  const older = { v: "1", term: "57", termid: "t", state: "leading", holder: "YQ", breakafterms: "4000" };
+  const older = { v: "0", term: "57", termid: "t", state: "leading", holder: "YQ", breakafterms: "4000" };
   await lease.writeRecord("11111111-2222-4333-8444-555555555555", older);
   const one = arena.contender("node-1");
   void one.race();

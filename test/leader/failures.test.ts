@@ -197,8 +197,8 @@ describe("attempts that failed while others are tried", () => {
     expect([done.state.trying, done.noted]).toEqual([undefined, false]);
   });
 
-  test("of another generation, or of a version that told no code, are not told", () => {
-    const notes = [{ ...tried(1), generation: 2 }, tried(1, "")];
+  test("of another generation are not told", () => {
+    const notes = [{ ...tried(1), generation: 2 }];
     expect(step(sent(), { tried: notes })).toMatchObject({ noted: false });
   });
 });

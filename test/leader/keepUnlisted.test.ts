@@ -50,16 +50,16 @@ test.each([
 
 test("forty runs that share a deadline keep what was done before it", async () => {
   const twin = leadOnTwin();
+  const deadline = { ms: 60_000, keep: true };
   const ids = Array.from({ length: 40 }, (_, index) => `r${index}`);
-  for (const id of ids)
-    await twin.addRun(id, planOf(200), { spec: { deadline: { ms: 60_000, keep: true } } });
+  for (const id of ids) await twin.addRun(id, planOf(200), { spec: { deadline } });
   const clock = twin.world.clock();
   // 150 of the 200 packs of each run: 100 early, 50 at 59 s, when the deadline is at 60 s.
   const done = (from: number, to: number) => {
     for (const id of ids)
       for (let pack = from; pack < to; pack += 1)
         void twin.storage.blobs.create(twin.names.runs, runBlobs(id, `uid${id}`).part(0, pack), "x", {
-          contentType: contentTypeIn(planOf(200), id),
+          contentType: contentTypeIn(planOf(200), id, 1_000, { deadline }),
         });
   };
   clock.after(30_000, () => done(0, 100));
@@ -91,7 +91,7 @@ test.each([
       throw new StorageError("busy", "", undefined, "no answer");
     return sent;
   };
-  const contentType = contentTypeIn(plan);
+  const contentType = contentTypeIn(plan, "r", 1_000, spec);
   world.clock().after(5_000, () => {
     for (let pack = 0; pack < 100; pack += 1) {
       const name = runBlobs("r", "uidr").part(shardOf(plan, pack), pack);

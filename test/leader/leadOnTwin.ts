@@ -7,7 +7,7 @@ import type { Plan, Spec } from "../../src/engine/model/run.ts";
 import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { type MemoryStorage, memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
-import { planOf, specOf } from "../support/runFixtures.ts";
+import { planIn, planOf, specIn } from "../support/runFixtures.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 /** A leader alone on the twin, whose workers are the test: it counts what each of its loops cost. */
@@ -55,12 +55,12 @@ export function leadOnTwin() {
       await ready;
       const uid = `uid${id}`;
       const own = { run: id, uid };
-      const spec = specOf({ ...own, calculation: "sum", params: {}, ...change.spec });
+      const spec = specIn(id, change.spec);
       const marker: Marker = { uid, want: "run", generation: 1, cap: 2000, turn: 0, command: 0 };
       const create = (name: string, body: object) =>
         storage.blobs.create(names.runs, name, JSON.stringify(body));
       await create(specBlob(id), spec);
-      await create(runBlobs(id, uid).plan, { ...plan, ...own });
+      await create(runBlobs(id, uid).plan, planIn(plan, spec));
       if (change.state !== undefined) await create(runBlobs(id, uid).state, { ...change.state, ...own });
       const metadata = encodeMarker({ ...marker, ...change.marker });
       await storage.blobs.create(names.active, id, "", { metadata });

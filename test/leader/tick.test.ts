@@ -155,14 +155,14 @@ test("a contender that waits ends at once when its process stops", async () => {
   expect(world.nowMs() - atMs).toBeLessThan(100);
 });
 
-test("over a record of version 1 an app leads again, above the terms that its runs have seen", async () => {
+test("over a record of an older version an app leads again, above the terms that its runs have seen", async () => {
   const state = { ...computing(100), term: 57, termid: "t" };
   const { tick, storage, names, logged, world, stateOf } = await ticking(state);
   const id = "00000000-0000-4000-8000-000000000000";
   const lease = storage.lease(names.coordination, leaderBlob);
   await lease.ensure();
   await lease.acquire(id, 15);
-  await lease.writeRecord(id, { v: "1", term: "57", termid: "t", state: "ended", holder: "YQ" });
+  await lease.writeRecord(id, { v: "0", term: "57", termid: "t", state: "ended", holder: "YQ" });
   await lease.release(id);
   expect(await tick()).toMatchObject({ kind: "led", term: 1, cause: "failed" });
   expect(logged.map(({ event }) => event)).toContain("deposed");

@@ -57,18 +57,6 @@ async function twoTerms() {
   return { ...twin, tick, done, clock, checkSecond };
 }
 
-test("packs that a leader sent before it gave way to a newer version are sent as repeats", async () => {
-  const { tick, done, clock, checkSecond, addRun, storage, names } = await twoTerms();
-  // The state is written at 3 s for the first outcomes. Five packs follow within a second of that write...
-  clock.after(3_000, () => void done(0, 2));
-  clock.after(3_400, () => void done(2, 7));
-  clock.after(3_700, () => void addRun("newer", planOf(10)));
-  const state = runBlobs("newer", "uidnewer").state;
-  void storage.blobs.create(names.runs, state, JSON.stringify({ v: 2 }));
-  await tick("one", 120_000);
-  expect(await checkSecond()).toEqual([]);
-});
-
 test("packs that a leader sent and could not record at its planned end are sent as repeats", async () => {
   const { tick, done, clock, checkSecond, storage } = await twoTerms();
   const { replace } = storage.blobs;

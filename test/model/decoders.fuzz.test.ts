@@ -65,7 +65,7 @@ describe("whatever bytes are there", () => {
     ["a spec", [spec], (bytes: Buffer) => decodeJson(specSchema, bytes, "it")],
     [
       "a plan",
-      [{ ...planOf(10), segments: { attempt: "a", starts: [0, 5] } }],
+      [{ ...planOf(10), segments: { attempt: "a", starts: [0, 5], sha256: [] } }],
       (bytes: Buffer) => decodeJson(planSchema, bytes, "it"),
     ],
     [

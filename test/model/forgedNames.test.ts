@@ -25,9 +25,20 @@ const bad = [
 ];
 
 const common = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0 };
-const plan = { v: 1, run: "r", uid: "u", code: "c@1", chunks: 1, packSize: 1, shardSize: 1, packMs: 1 };
+const plan = {
+  v: 1,
+  run: "r",
+  uid: "u",
+  code: "c@1",
+  spec: "a".repeat(64),
+  chunks: 1,
+  packSize: 1,
+  shardSize: 1,
+  packMs: 1,
+};
 const state = firstState({ run: "r", uid: "u", generation: 1, cap: 1, nowMs: 0 });
 const manifest = {
+  ...{ spec: "a".repeat(64), plan: "a".repeat(64) },
   ...{ v: 1, run: "r", uid: "u", generation: 1, calculation: "c", requestHash: "h", attempt: "1-1-a" },
   ...{ blob: "r/u/001/1-1-a/result.json", contentType: "application/json", bytes: 1, sha256: "0" },
   ...{ chunks: 1, folded: 1, packs: 1, complete: true, missing: [] },

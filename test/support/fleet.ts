@@ -46,9 +46,14 @@ interface View {
   readonly packs?: { readonly done: number };
 }
 
-/** Polls a run. */
-export async function until(fleet: Fleet, run: string, done: (view: View) => boolean): Promise<View> {
-  const endMs = performance.now() + patienceMs;
+/** Polls a run; `waits` times as long as usual. */
+export async function until(
+  fleet: Fleet,
+  run: string,
+  done: (view: View) => boolean,
+  waits = 1,
+): Promise<View> {
+  const endMs = performance.now() + waits * patienceMs;
   for (;;) {
     const view = (await (await ask(fleet, `runs/${run}`)).json()) as View;
     if (done(view)) return view;

@@ -9,32 +9,18 @@ const run = promisify(execFile);
 const parts = ["src", "scripts", "bin", "docs", "python", "host.json", "package.json", "LICENSE"];
 const settings = ["tsconfig.json", "tsconfig.types.json", "tsconfig.dashboard.json"];
 
-/** Versions of a build of the present source: so much is added to those that it writes, and so much to those that it reads as well. */
-export interface Shift {
-  readonly writes: 0 | 1;
-  readonly reads: 0 | 1;
-}
-
-/**
- * Builds the present source in a folder as the release that a developer would make of it: the table of versions says what it
- * writes, and its readers what else it reads. Nothing else of a document is changed.
- */
-export async function buildShifted(folder: string, { writes, reads }: Shift): Promise<string> {
+/** Builds the present source in a folder as a release that writes the next version of every document. Nothing else of them is changed. */
+export async function buildNext(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   for (const part of [...parts, ...settings])
     await cp(join(root, part), join(folder, part), { recursive: true });
   const file = join(folder, "src/engine/model/versions.ts");
   const source = await readFile(file, "utf8");
-  const shifted = source
-    .replace(/^( {2}\.\.\.\{.*\},)$/gm, (line) =>
-      line.replace(/: (\d+)/g, (_, v) => `: ${Number(v) + writes}`),
-    )
-    .replace(
-      /^const readers: ([^=]*) = \{\};$/m,
-      `const readers: $1 = Object.fromEntries(Object.entries(versions).map(([kind, v]) => [kind, { [v + ${reads - writes || -1}]: (same) => same }]));`,
-    );
-  if (shifted === source) throw new Error(`${file} is not as this expects`);
-  await writeFile(file, shifted);
+  const next = source.replace(/^( {2}\.\.\.\{.*\},)$/gm, (line) =>
+    line.replace(/: (\d+)/g, (_, v) => `: ${Number(v) + 1}`),
+  );
+  if (next === source) throw new Error(`${file} is not as this expects`);
+  await writeFile(file, next);
   return build(folder);
 }
 

@@ -28,6 +28,7 @@ export const planOf = (chunks: number, packSize = 1): Plan => ({
   run: "r",
   uid: "u",
   code,
+  spec: "a".repeat(64),
   chunks,
   packSize,
   shardSize: shardSizeOf(Math.ceil(chunks / packSize)),
@@ -41,8 +42,16 @@ export const contentTypeOf = (ms = 1000, plan = planHash): string =>
   outputContentType("application/json", { ms, attempt: 1, plan: planTag(plan), code });
 
 /** The same for a run with this plan that `addRun` makes. */
-export const contentTypeIn = (plan: Plan, id = "r", ms = 1000): string =>
-  contentTypeOf(ms, documentHash(JSON.stringify({ ...plan, run: id, uid: `uid${id}` })));
+export const contentTypeIn = (plan: Plan, id = "r", ms = 1000, of: Partial<Spec> = {}): string =>
+  contentTypeOf(ms, documentHash(JSON.stringify(planIn(plan, specIn(id, of)))));
+
+/** Spec and plan of a run with this id, whose uid begins with `uid`. */
+export const specIn = (id: string, change: Partial<Spec> = {}): Spec =>
+  specOf({ run: id, uid: `uid${id}`, calculation: "sum", params: {}, ...change });
+export const planIn = (plan: Plan, spec: Spec): Plan => ({
+  ...plan,
+  ...{ run: spec.run, uid: spec.uid, spec: documentHash(JSON.stringify(spec)) },
+});
 
 export const part = (index: number, ms = 1000): SeenOutput => ({ index, contentType: contentTypeOf(ms) });
 export const parts = (from: number, to: number, ms?: number): SeenOutput[] =>
@@ -89,6 +98,8 @@ export const manifest: Manifest = {
   generation: 1,
   calculation: "sum",
   requestHash: "h",
+  spec: "a".repeat(64),
+  plan: planHash,
   attempt: "1-1-abcdefgh",
   blob: "r/u/001/1-1-abcdefgh/result.json",
   contentType: "application/json",

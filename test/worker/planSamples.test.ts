@@ -57,7 +57,16 @@ async function planWith(
   const ports = {
     ...{ storage, userCode },
     names: namesOf("t"),
-    documents: { spec: async () => ({ run: "r", uid: "u", calculation: "failing", params, ...asked }) },
+    documents: {
+      spec: async () => ({
+        run: "r",
+        uid: "u",
+        calculation: "failing",
+        params,
+        sha256: "a".repeat(64),
+        ...asked,
+      }),
+    },
     watch: { unwanted: async () => undefined },
     versionOf: () => "c@1",
     instance: { mb: 2_048, threads: 2 },

@@ -99,7 +99,7 @@ const recordSchema = z.object({
 });
 
 /**
- * A blob without metadata: nobody has led yet. The record of an earlier version is none either; whoever wrote it is left to
+ * A blob without metadata: nobody has led yet. The record of an older version is none either; whoever wrote it is left to
  * its lease, and a state that has seen its terms has the next claim made above them. Anything else that does not decode is
  * not ours to replace.
  */

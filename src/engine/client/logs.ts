@@ -45,7 +45,7 @@ export interface LogsQuery {
  * What a run's `plan`, `compute`, `merge` and `finish` printed by `console`, of attempts that have ended: at most 200 lines of
  * each, and of 500 attempts of each instance. Costs a list, and a read for each attempt that printed. Throws `InputError`.
  *
- * Not promised: lines of a process that died, and of an instance of an earlier version.
+ * Not promised: lines of a process that died.
  */
 export async function logs(client: Client, id: string, query: LogsQuery = {}): Promise<Logs> {
   const { run, uid } = (await requireSpec(client, id)).value;

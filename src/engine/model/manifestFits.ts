@@ -57,9 +57,7 @@ export function differenceFrom(state: State, manifest: Manifest): string | undef
   }
   for (const document of ["spec", "plan"] as const) {
     const [theirs, mine] = [manifest[document], state[document]];
-    // A worker of an earlier version names neither. Whoever can take a name out of a manifest can forge all of it.
-    if (theirs !== undefined && mine !== undefined && theirs !== mine)
-      return `it comes from another ${document}`;
+    if (mine !== undefined && theirs !== mine) return `it comes from another ${document}`;
   }
   const other = manifest.code.find((one) => !accepts(state, one));
   if (other !== undefined) return `it was computed by ${clip(other)} too`;

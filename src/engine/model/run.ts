@@ -97,12 +97,10 @@ export const planSchema = z.object({
   /** Identity of the code that planned, see `identity.ts`: the same code computes. */
   code: z.string(),
   /** SHA-256 of the spec that was planned. */
-  spec: sha256.optional(),
+  spec: sha256,
   ...layoutSchema.shape,
   /** The attempt whose segments hold the chunk inputs, and their SHA-256; absent if the plan is only a count. */
-  segments: z
-    .object({ attempt: idSchema, starts: z.array(count), sha256: z.array(sha256).optional() })
-    .optional(),
+  segments: z.object({ attempt: idSchema, starts: z.array(count), sha256: z.array(sha256) }).optional(),
   /** Partials depend on the inputs of their chunks alone, not on where these are listed. */
   byInput: z.literal(true).optional(),
 });
@@ -126,8 +124,8 @@ export const manifestSchema = z.object({
   calculation: name,
   requestHash: z.string(),
   /** SHA-256 of the spec and of the plan that were computed. */
-  spec: sha256.optional(),
-  plan: sha256.optional(),
+  spec: sha256,
+  plan: sha256,
   /** The attempt that wrote the result, and its blob in the results container. */
   attempt: idSchema,
   blob: resultBlobSchema,

@@ -68,7 +68,6 @@ async function attempt(
   if (message.kind === "cleanup") return { outcome: await cleanUp(ports, message) };
   const spec = await ports.documents.spec(message);
   const { calculation } = spec;
-  // A message of an earlier version names no spec; the marker may.
   checkNamed("spec", message.run, spec.sha256, await ports.watch.specHash(message));
   const limitMs = Math.min(ports.packLimitMs, spec.packLimitMs ?? ports.packLimitMs);
   const again = delivery.attempt > 1 || message.silent === true;

@@ -192,3 +192,15 @@ test("a programming error is thrown and not turned into a finding", async () => 
     diagnose({ env: {}, ofApp: false, hostJson: undefined, storage: { namedBy: "a test", connect } }),
   ).rejects.toThrow("oops");
 });
+
+test("runs in flight are told of, before an upgrade that changes their documents", async () => {
+  const told = async (before?: (storage: Storage) => Promise<unknown>) =>
+    (await examined((same) => same, before))
+      .filter(({ what }) => what.includes("in flight"))
+      .map(({ what }) => what);
+  expect(await told()).toEqual(["no run is in flight"]);
+  const marker = { v: "1", uid: "u", want: "run", generation: "1", cap: "1", turn: "0", command: "0" };
+  expect(await told((storage) => storage.blobs.create(names.active, "r", "", { metadata: marker }))).toEqual([
+    "1 run is in flight: an upgrade that changes its documents has to wait (docs/UPGRADE.md)",
+  ]);
+});

@@ -19,7 +19,15 @@ export async function finishedRun(world: ClientWorld, change: Partial<Manifest> 
   const { client, storage } = world;
   const run = await submit(client, { calculation: "sum", params: { to: 1_000 }, id: "r1" });
   const cut = { chunks: 1_000, packSize: 10, shardSize: 10, fanIn: 1_000 };
-  const plan: Plan = { v: 1, run: "r1", uid: run.uid, code: "test", ...cut, packMs: 10 };
+  const plan: Plan = {
+    v: 1,
+    run: "r1",
+    uid: run.uid,
+    code: "test",
+    spec: "a".repeat(64),
+    ...cut,
+    packMs: 10,
+  };
   const putPlan = (other: Partial<Plan> = {}): void =>
     storage.operator.overwriteBlob(
       names.runs,
@@ -27,8 +35,10 @@ export async function finishedRun(world: ClientWorld, change: Partial<Manifest> 
       JSON.stringify({ ...plan, ...other }),
     );
   putPlan();
-  const { requestHash } = (await requireSpec(client, "r1")).value;
-  const facts = { chunks: 1_000, folded: 1_000, packs: 100, requestHash };
+  const { value, sha256: specHash } = await requireSpec(client, "r1");
+  const { requestHash } = value;
+  const documents = { spec: specHash, plan: sha256(JSON.stringify(plan)) };
+  const facts = { chunks: 1_000, folded: 1_000, packs: 100, requestHash, ...documents };
   const manifest = await world.putResult(run, "499500", { ...facts, ...change });
   await world.putState(run, { phase: "complete", generation: manifest.generation });
   storage.operator.deleteBlob(names.active, "r1");

@@ -113,6 +113,11 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
   else ok(`nobody leads now; ${seen.holder} led in term ${seen.term}, until ${Math.round(beatAgeS)} s ago`);
   const { blobs } = await blobPage(client, client.names.active, "");
   const open = blobs.filter(({ name }) => !name.startsWith(scheduleBlobs)).length;
+  const flight =
+    open === 1
+      ? "1 run is in flight: an upgrade that changes its documents"
+      : `${open} runs are in flight: an upgrade that changes their documents`;
+  ok(open === 0 ? "no run is in flight" : `${flight} has to wait (docs/UPGRADE.md)`);
   if (open > 0 && seen.kind !== "leading" && beatAgeS > leaderlessMaxS) {
     wrong({
       what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has ${seen.kind === "never" ? "ever led" : "led for three minutes"}`,

@@ -8,13 +8,11 @@ import { documentHash } from "../../model/storedSpec.ts";
 import { type Client, clientLimits } from "../client.ts";
 import { type ReadHashed, readBlob, readState, requireSpec } from "../runDocuments.ts";
 
-const documentOutcome = z.enum(["equal", "different", "not-recorded", "none"]);
+const documentOutcome = z.enum(["equal", "different", "none"]);
 export type DocumentOutcome = z.infer<typeof documentOutcome>;
 export const documentsSchema = z
   .object({ spec: documentOutcome, plan: documentOutcome, inputs: documentOutcome })
-  .describe(
-    "`not-recorded`: an earlier version led the run and kept no hash. `none`: the plan is a count and has no inputs.",
-  );
+  .describe("`none`: the plan is a count and has no inputs.");
 
 /**
  * Compares what a result was computed from, read anew, with the hashes that leader and workers kept of it: spec and plan
@@ -42,16 +40,13 @@ export async function checkDocuments(
   };
 }
 
-/** A manifest that names no document where the state does was not written by a worker of this version. */
-function compared(found: string, manifest?: string, state?: string): DocumentOutcome {
-  if (manifest === undefined && state === undefined) return "not-recorded";
+function compared(found: string, manifest: string, state?: string): DocumentOutcome {
   return found === manifest && found === (state ?? manifest) ? "equal" : "different";
 }
 
 async function checkInputs(client: Client, plan: Plan, drawn: readonly number[]): Promise<DocumentOutcome> {
   if (plan.segments === undefined) return "none";
   const { attempt, starts, sha256 } = plan.segments;
-  if (sha256 === undefined) return "not-recorded";
   const numbers = new Set<number>();
   for (const pack of drawn) {
     const { from, to } = chunksOfPack(plan, pack);

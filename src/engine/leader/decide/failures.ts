@@ -77,8 +77,7 @@ function trackTried(draft: Draft, { tried }: Seen): void {
   for (const { work, generation, code, message, attempts, attemptsMax } of tried) {
     if (generation !== state.generation) continue;
     const name = workName(work);
-    // Notes of earlier versions have no code.
-    if (code === "" || isOver(state, name)) continue;
+    if (isOver(state, name)) continue;
     if (state.trying?.work === name && state.trying.attempts >= attempts) continue;
     state.trying = { work: name, code, message, attempts, attemptsMax };
     draft.noted = true;

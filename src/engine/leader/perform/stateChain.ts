@@ -69,8 +69,7 @@ export async function takeOverState(
     if (retried && over) await run.beforeRetry?.(state);
     const next = retried ? beginGeneration(state, run, nowMs) : state;
     const terms = ours ? state.terms : [...state.terms, mine].slice(-limits.termsKept);
-    // A leader of an earlier version leaves the spec's hash out.
-    const written = { ...next, terms, updatedMs: nowMs, spec: next.spec ?? begins?.spec };
+    const written = { ...next, terms, updatedMs: nowMs };
     // Whoever died may have sent more packs than it wrote, also the first ones before it wrote the plan. A term that
     // handed over vouches for its own writes, not for a state that it never came to.
     const inOrder = leader.cameBy === "handed-over" && state.term === leader.term - 1;

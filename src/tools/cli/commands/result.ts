@@ -199,7 +199,6 @@ const words: Readonly<Record<PackOutcome, string>> = {
 const documentWords: Readonly<Record<DocumentOutcome, string>> = {
   equal: "as recorded",
   different: "NOT as recorded",
-  "not-recorded": "not recorded",
   none: "",
 };
 

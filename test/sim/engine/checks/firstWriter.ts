@@ -53,8 +53,7 @@ export function versionsAreRespected({ ledger, report }: Scene): Check {
     const place = placeOf(container, name);
     if (container.endsWith("-runs") && name.startsWith("_dropped/")) {
       const { text, code } = parsed<{ readonly text: string; readonly code: string }>(effect.body);
-      if (/"v":2/.test(text))
-        report(checker, `a message of another version was dropped as ${code}: ${text}`);
+      if (/"v":2/.test(text)) report(checker, `a message of another version was dropped as ${code}: ${text}`);
       return;
     }
     if (place.kind !== "marker" && !/(spec|plan|state|manifest)\.json$/.test(name)) return;

@@ -43,7 +43,6 @@ export function VerifyDialog({ view, onClose }: DialogPorts): JSX.Element {
 const documentWords: Readonly<Record<DocumentOutcome, string>> = {
   equal: "as recorded",
   different: "DIFFERS from what was recorded",
-  "not-recorded": "no hash was recorded",
   none: "",
 };
 
