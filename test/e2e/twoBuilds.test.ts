@@ -95,7 +95,7 @@ const eachItsOwn = () =>
     await submit(one, "r");
     await until(one, "r", ({ packs }) => (packs?.done ?? 0) >= 150);
     const other = await start("next");
-    await submit(other, "s");
+    await submit(other, "s", { packSize: 100 });
     await killOne(one, 0);
     const ofThis = await until(one, "r", ({ word }) => /complete|failed/.test(word), 3);
     expect(ofThis.word).toBe("complete");

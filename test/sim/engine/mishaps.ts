@@ -118,6 +118,7 @@ function double(_: EngineInstance, company: Company): Promise<void> {
 }
 
 function burn(_: EngineInstance, company: Company): Promise<void> {
+  company.play.judge.ledger.losesMessages = true;
   return burnMessages(company.play.engine.storage, someQueue(company));
 }
 

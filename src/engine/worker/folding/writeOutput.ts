@@ -12,7 +12,7 @@ import {
 import { planSchema } from "../../model/run.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { persist, readDocument } from "../../storage/callSteps.ts";
-import { type Attempt, DroppedError, type WorkerPorts } from "../ports.ts";
+import { type Attempt, DroppedError, StorageLostError, type WorkerPorts } from "../ports.ts";
 
 export interface Output extends Omit<OutputFacts, "plan"> {
   readonly bytes: Uint8Array;
@@ -60,10 +60,13 @@ export async function writeOutput(
     const { contentType, etag } = there.properties;
     const facts = parseOutputFacts(contentType);
     if (belongsTo(wanted, facts) && !isOutdated(facts, message.gen)) return "existed";
-    const isPlanOfRun = async (): Promise<boolean> =>
-      (await readDocument(blobs, [runs, runBlobs(run, uid).plan], planSchema))?.sha256 === message.plan;
-    if (message.plan !== undefined && !(await isPlanOfRun()))
-      throw new DroppedError("its plan is not the run's any more");
+    const { plan } = runBlobs(run, uid);
+    const ofRun =
+      message.plan === undefined ? undefined : await readDocument(blobs, [runs, plan], planSchema);
+    // Dropped without a record, this send would count as lost again and again.
+    if (message.plan !== undefined && ofRun === undefined)
+      throw new StorageLostError("storage-lost", `${plan} is gone`);
+    if (message.plan !== ofRun?.sha256) throw new DroppedError("its plan is not the run's any more");
     const replaced = await blobs.replace(runs, name, bytes, { ...write, ifMatch: etag });
     return replaced.kind === "replaced" ? "replaced" : "existed";
   });

@@ -30,6 +30,8 @@ function wrongWith(state: State, marker: Marker): string | undefined {
     const failed = marker.want === "cancelled" && state.phase === "failed" && state.keep !== true;
     return failed ? "it failed instead of being cancelled" : undefined;
   }
+  // A pause does not hold back what is left of a run past its deadline.
+  if (state.keep === true && marker.want === "paused") return undefined;
   if (state.paused !== (marker.want === "paused"))
     return `paused is ${state.paused}, it wants ${marker.want}`;
   if (state.keep === true) return undefined;

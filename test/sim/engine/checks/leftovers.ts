@@ -23,6 +23,7 @@ export function checkEnds({ ledger, report }: Scene): void {
     } else if (state === undefined && blobs.size === 0) {
       // A submit that broke off after its spec; whoever was told that it was accepted looks for it by themselves.
     } else if (state === undefined || !isFinal(state.phase)) {
+      if (run.lostByHand === true) continue;
       report("every run ends", `${id} (${uid}) has no marker and is ${state?.phase}`);
     } else if (state.phase === "complete" && !run.manifests.has(state.generation)) {
       report("every run ends", `${id} (${uid}) is complete without a manifest`);
@@ -65,7 +66,7 @@ function isDocumented(run: RunRecord, name: string, losesMessages: boolean): boo
   if (run.plan?.stops === true && /^nodes\/\d+\/2\//.test(rest)) return true;
   // Of a plan that was lost, the account's lifecycle rule takes what the new one does not know.
   if (run.lostByHand === true && /^(parts|nodes)\//.test(rest)) return true;
-  // A message of the clean-up may be lost; the run takes its partials along when it expires.
+  // A message of the clean-up may be lost or fail for good; the run takes its partials along when it expires.
   if (losesMessages && /^(parts|nodes)\//.test(rest)) return true;
   const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
   return (!complete || run.spec?.keepPartials === true) && /^(parts|nodes)\//.test(rest);
