@@ -42,11 +42,14 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     specThere,
     manifests,
     deleteAskedMs,
+    lostByHand,
   }: RunRecord): string | undefined {
     if (marker === undefined) return undefined;
     if (deleteAskedMs !== undefined) return specThere ? "its spec is still there" : undefined;
     if (!specThere && state === undefined && manifests.size === 0) return undefined;
     if (state === undefined || !isFinal(state.phase)) return `its run is ${state?.phase ?? "not begun"}`;
+    // Without its spec nobody can begin a retry.
+    if (!specThere && lostByHand === true) return undefined;
     return marker.generation > state.generation ? `generation ${marker.generation} was asked for` : undefined;
   }
 

@@ -33,7 +33,8 @@ export const failsForAReason =
       // A worker that cannot read the marker does not learn of a deletion: a needless record does no harm.
       const isLost = ({ lostByHand, deleteAskedMs }: RunRecord) => lostByHand || deleteAskedMs !== undefined;
       // A file that somebody replaced is not joined.
-      const lost = (cause === "storage-lost" || code === "result-hash") && isLost(run);
+      const lost =
+        (cause === "storage-lost" || code === "result-hash" || code === "gaps-differ") && isLost(run);
       if (cause !== "poison" && !userCodes.has(code) && !lost)
         report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {
@@ -48,7 +49,7 @@ export const failsForAReason =
       // What an operator deleted may be what the run cannot do without.
       if (
         run.lostByHand === true &&
-        /is gone|storage-lost|manifest-differs/.test(JSON.stringify(state.error))
+        /is gone|storage-lost|manifest-differs|gaps-differ/.test(JSON.stringify(state.error))
       )
         return;
       if (!hasReason(run, state.generation, begun) && state.error?.code !== "deadline") {
