@@ -93,7 +93,7 @@ const eachItsOwn = () =>
   withFleets(async (start, blobs) => {
     const one = await start("this");
     await submit(one, "r");
-    await until(one, "r", ({ packs }) => (packs?.done ?? 0) >= 150);
+    await until(one, "r", ({ packs }) => (packs?.done ?? 0) >= 190);
     const other = await start("next");
     await submit(other, "s", { packSize: 100 });
     await killOne(one, 0);

@@ -228,10 +228,3 @@ function cleanUp(layout: Layout): CallCounts {
 }
 
 const pagesOf = (blobs: number): number => Math.max(1, Math.ceil(blobs / limits.listPageMax));
-
-/**
- * Calls of the naive shape: one message and one blob for each chunk, and a leader that lists and reads them all. A call
- * gets sixteen messages, which is the host's default.
- */
-export const naiveCalls = (chunks: number): CallCounts =>
-  calls({ queue: chunks * (2 + 1 / 16), write: chunks, list: pagesOf(chunks), read: chunks });

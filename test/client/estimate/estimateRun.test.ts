@@ -72,15 +72,13 @@ describe("the estimate of a run", () => {
     expect(await estimate({ packSize: 100 }, 1)).toMatchObject({ packs: 10_000, packMs: 100, shards: 40 });
   });
 
-  it("is about seven cents for a million chunks in packs of a hundred, and 6.8 dollars in the naive shape", async () => {
+  it("is about seven cents for a million chunks in packs of a hundred", async () => {
     const run = await estimate({ packSize: 100, workers: 200 }, 10);
     expect(run.calls.perChunk).toBeLessThan(0.05);
     expect(run.storageDollars).toBeGreaterThan(0.065);
     expect(run.storageDollars).toBeLessThan(0.075);
     expect(run.storageDollars).toBe(dollarsOf(run.calls.total));
     expect(run.dollars).toBeCloseTo(run.storageDollars + run.computeDollars, 3);
-    expect(run.naive.dollars).toBeGreaterThan(6.7);
-    expect(run.naive.dollars).toBeLessThan(6.9);
     expect(run.calls.perPack).toMatchObject({ queue: 3, write: 1 });
   });
 
@@ -120,7 +118,7 @@ describe("the estimate of a run", () => {
     expect([run.chunks, run.packs]).toEqual([to, Math.min(to, 1)]);
     expect(run.unmeasured).toBe(to === 0 ? "the run has no chunks" : undefined);
     const times = run.unmeasured === undefined ? [run.expectedS, run.packMs] : [];
-    for (const figure of [run.dollars, run.calls.perChunk, run.naive.dollars, ...times]) {
+    for (const figure of [run.dollars, run.calls.perChunk, ...times]) {
       expect(figure).toBeGreaterThanOrEqual(0);
       expect(Number.isFinite(figure)).toBe(true);
     }
@@ -247,7 +245,6 @@ describe("the files that a calculation reads", () => {
     expect(without.files).toEqual({ planning: noFileUse, computing: noFileUse });
     const more = addCalls(planning, computing);
     expect(run.calls.total).toEqual(addCalls(without.calls.total, more));
-    expect(run.naive.calls).toEqual(addCalls(without.naive.calls, more));
     expect(run.storageDollars).toBe(dollarsOf(run.calls.total));
   });
 

@@ -10,19 +10,12 @@ import {
   sampleLimitMs,
   timeChunks,
 } from "../../calculation/timeChunks.ts";
-import { addCalls, billedCalls, dollarsOf, roundCalls } from "../../model/calls.ts";
+import { addCalls, billedCalls, roundCalls } from "../../model/calls.ts";
 import { costOf, costSchema } from "../../model/cost.ts";
 import { CalculationError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { dependsOnWorkers, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
-import {
-  estimateCalls,
-  estimateUse,
-  expectedMs,
-  leadingPerMinute,
-  naiveCalls,
-  perPack,
-} from "../../model/runCost.ts";
+import { estimateCalls, estimateUse, expectedMs, leadingPerMinute, perPack } from "../../model/runCost.ts";
 import type { Settings } from "../../model/settings.ts";
 import { prefixesOf, stoppingLayout, stoppingPackSize } from "../../model/stop.ts";
 import type { Clock } from "../../storage/ports.ts";
@@ -78,11 +71,6 @@ const estimateShape = {
   }),
   ...costSchema.shape,
   memoryMb: count.describe("Memory of an instance, by which its cost is estimated."),
-  naive: z
-    .object({ calls, billed: count, dollars: z.number() })
-    .describe(
-      "One message and one blob for each chunk, and a leader that reads them all; the calculation's files as above.",
-    ),
 };
 
 export const estimateSchema = z
@@ -150,7 +138,6 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
   const shape = { layout, packMs, planMs, segments, workers, threads, durationMs };
   const ofFiles = addCalls(callsOf(files.planning), callsOf(files.computing));
   const total = roundCalls(addCalls(estimateCalls(shape).total, ofFiles));
-  const naive = roundCalls(addCalls(naiveCalls(chunks), ofFiles));
   const computeS = (chunks * chunkMs) / 1_000;
   const times =
     unmeasured === undefined ? { chunkMs, packMs, computeS, expectedS: durationMs / 1_000 } : { unmeasured };
@@ -175,7 +162,6 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
     },
     ...costOf(total, estimateUse(shape, memoryMb)),
     memoryMb,
-    naive: { calls: naive, billed: billedCalls(naive), dollars: dollarsOf(naive) },
   };
 }
 

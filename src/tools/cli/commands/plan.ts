@@ -12,7 +12,7 @@ import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
 import { calculationCommand, optionNames, wholeOption } from "../options.ts";
 import { classesText, type Fact, factLines } from "../render/runDetails.ts";
-import { bytes, count, countOf, dollars, duration, oneLine, paint } from "../render/text.ts";
+import { bytes, count, countOf, duration, oneLine, paint } from "../render/text.ts";
 
 interface Options {
   readonly param?: readonly string[];
@@ -58,8 +58,7 @@ function factsOf(run: RunEstimate, pinned: number | undefined): readonly Fact[] 
       ["measured", `nothing: ${run.unmeasured}, so there is no estimate of time and cost`],
     ];
   }
-  const { calls, naive } = run;
-  const naiveCalls = count(naive.billed);
+  const { calls } = run;
   const about = run.chunkMs < sampleLimitMs ? "about" : "at least";
   return [
     ["chunks", `${count(run.chunks)}, each ${about} ${short(run.chunkMs)} on this machine`],
@@ -79,10 +78,6 @@ function factsOf(run: RunEstimate, pinned: number | undefined): readonly Fact[] 
     ["", `${calls.perChunk.toPrecision(2)} a chunk`],
     ["dollars", costText(run)],
     ["", `on instances of ${count(run.memoryMb)} MB that compute as fast as this machine`],
-    [
-      "naive",
-      `${dollars(naive.dollars)} for storage and ${naiveCalls} calls with a message and a blob for each chunk`,
-    ],
   ];
 }
 

@@ -106,10 +106,6 @@ function Measured({ found }: { readonly found: Measured }): JSX.Element {
           ...billingClasses
             .filter((one) => calls.total[one] > 0)
             .map((one) => [`· ${one}`, count(calls.total[one])] as const),
-          [
-            "naive",
-            `${count(found.naive.billed)} calls, ${dollars(found.naive.dollars)}, with a message and a blob per chunk`,
-          ],
         ]}
       />
     </>
