@@ -35,19 +35,25 @@ const computing = {
 /** Tests that hook module loading, replace packages, or measure their process's memory, signals or environment. */
 const alone = [
   "test/functions/**/*.test.ts",
-  "test/local/app.test.ts",
+  "packages/cli/test/local/app.test.ts",
   "test/worker/{thread*,watchMemory}.test.ts",
+  "packages/sql/test/thread*.test.ts",
   "test/{calculations/files,election/badInput,infra/bicepCli}.test.ts",
 ];
 
-const rooms =
-  "test/{apiClient,dashboard,model,storage,election,calculations,leader,worker,client,api,functions,cli,local,infra,rules}";
+/** Unit tests: those of `src` and of what spans it, and those of each package. */
+const rooms = [
+  "test/{model,storage,election,calculations,leader,worker,client,api,functions,infra,rules}",
+  "packages/*/test",
+];
+const inRooms = (files: string) => rooms.map((room) => `${room}/**/${files}`);
+const browser = "packages/dashboard/test/browser/**/*.test.ts";
 
 /** Commands that start a thread of user code for each case, and the reader of templates tried on planted mistakes. */
 const deepUnit = [
-  "test/cli/{checkCommand,tryCommand,processCli}.test.ts",
+  "packages/cli/test/{checkCommand,tryCommand,processCli}.test.ts",
   "test/infra/planted.test.ts",
-  "test/calculations/sql/split/randomQueries.test.ts",
+  "packages/sql/test/split/randomQueries.test.ts",
 ];
 
 /** Whole runs with real processes that `npm test` plays; the others of their folder are deep. */
@@ -62,7 +68,7 @@ const pace = ["test/sim/engine/fairness.test.ts"];
 
 /** What `npm test` runs, after every change: nothing in it is drawn. */
 const usual = [
-  project("unit", [`${rooms}/**/*.test.ts`], { isolate: false, exclude: [...alone, ...deepUnit], ...computing }),
+  project("unit", inRooms("*.test.ts"), { isolate: false, exclude: [browser, ...alone, ...deepUnit], ...computing }),
   project("unit-alone", alone, computing),
   project("sim", ["test/sim/{engine,election}/**/*.test.ts", "test/sim/*.test.ts", ...scale], {
     ...{ exclude: pace, ...computing },
@@ -81,11 +87,11 @@ const deep = [
   }),
   project("deep-unit", deepUnit, { env: deepSeed, isolate: false, ...computing }),
   project("deep-scale", ["test/sim/scale/**/*.test.ts", ...pace], { exclude: scale, ...computing }),
-  project("deep-fuzz", [`${rooms}/**/*.fuzz.test.ts`], { env: deepSeed, isolate: false, ...computing }),
+  project("deep-fuzz", inRooms("*.fuzz.test.ts"), { env: deepSeed, isolate: false, ...computing }),
   project("deep-e2e", ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts", ...emulatorSpeed], {
     ...{ env: deepSeed, exclude: e2e },
   }),
-  project("deep-browser", ["test/browser/**/*.test.ts"], { globalSetup: "test/browser/setUp.ts" }),
+  project("deep-browser", [browser], { globalSetup: "packages/dashboard/test/browser/setUp.ts" }),
 ];
 
 export default defineConfig({

@@ -96,9 +96,9 @@ async function buildApp() {
   const { outputFiles, metafile } = await build({
     ...program,
     entryPoints: {
-      index: "src/app/index.ts",
-      instance: "src/tools/local/instance.ts",
-      thread: "src/app/thread.ts",
+      index: "packages/sql/app/index.ts",
+      instance: "packages/cli/local/instance.ts",
+      thread: "packages/sql/app/thread.ts",
     },
     format: "esm",
     splitting: true,
@@ -158,10 +158,10 @@ const made = await Promise.all([
     ...program,
     entryPoints: {
       "piscina-worker": "node_modules/piscina/dist/worker.js",
-      cli: "src/tools/cli/main.ts",
-      azuriteProcess: "src/tools/local/azuriteProcess.ts",
-      checkThread: "src/tools/cli/check/checkThread.ts",
-      loadThread: "src/tools/cli/loadThread.ts",
+      cli: "packages/cli/main.ts",
+      azuriteProcess: "packages/cli/local/azuriteProcess.ts",
+      checkThread: "packages/cli/check/checkThread.ts",
+      loadThread: "packages/cli/loadThread.ts",
     },
     format: "cjs",
   }),
@@ -184,7 +184,7 @@ const made = await Promise.all([
   }),
   build({
     ...options,
-    entryPoints: { client: "src/apiClient/leasefoldClient.ts" },
+    entryPoints: { client: "packages/client/leasefoldClient.ts" },
     platform: "browser",
     target: ["node20", "es2022"],
     format: "esm",
@@ -201,7 +201,7 @@ const made = await Promise.all([
   }),
   build({
     ...program,
-    entryPoints: { report: "src/tools/dashboard/report/reportPage.tsx" },
+    entryPoints: { report: "packages/dashboard/report/reportPage.tsx" },
     format: "cjs",
     jsx: "automatic",
     jsxImportSource: "preact",
@@ -215,7 +215,7 @@ const made = await Promise.all([
   cp(join(root, "python/leasefold.py"), join(out, "python/leasefold.py")),
   // What `leasefold new` writes is text.
   ...["calculation.ts", "calculation.test.ts"].map((name) =>
-    cp(join(root, "src/tools/cli/starter", name), join(out, "starter", name)),
+    cp(join(root, "packages/cli/starter", name), join(out, "starter", name)),
   ),
 ]);
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
@@ -227,7 +227,7 @@ await buildOwnCalculations(root, out).catch((error) => {
   process.exit(1);
 });
 
-await cp(join(root, "src/tools/dashboard/index.html"), join(out, "ui", "index.html"));
+await cp(join(root, "packages/dashboard/index.html"), join(out, "ui", "index.html"));
 // A test compares it with the routes.
 await cp(join(root, "docs/openapi.json"), join(out, "ui", "openapi.json"));
 const pages = await Promise.all(pageFiles.map((name) => readFile(join(out, "ui", name))));

@@ -29,7 +29,7 @@ const { port } = await built.serve({ host: "127.0.0.1", port: 0, servedir: join(
 const server = createServer(async (incoming, answer) => {
   const { pathname } = new URL(incoming.url, origin);
   if (pathname === "/api/ui") {
-    const page = await readFile(join(root, "src/tools/dashboard/index.html"));
+    const page = await readFile(join(root, "packages/dashboard/index.html"));
     return answer.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
   }
   if (pathname === "/esbuild") return pass(incoming, answer, `http://127.0.0.1:${port}`, pathname);
@@ -55,7 +55,7 @@ function pass(incoming, answer, to, path) {
 }
 
 async function fixtureAddress() {
-  const { startFixture } = await import("../test/browser/fixture/fixtureServer.ts");
+  const { startFixture } = await import("../packages/dashboard/test/browser/fixture/fixtureServer.ts");
   const { url, key } = await startFixture();
   return `${url}/api/ui#token=${key}`;
 }

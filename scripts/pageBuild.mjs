@@ -1,6 +1,6 @@
 /** How esbuild makes the dashboard, for `npm run build` and `npm run dev`. */
 export const pageBuild = {
-  entryPoints: { app: "src/tools/dashboard/main.tsx" },
+  entryPoints: { app: "packages/dashboard/main.tsx" },
   bundle: true,
   platform: "browser",
   target: ["chrome125", "firefox128", "safari17.5"],

@@ -59,8 +59,8 @@ async function startStorage() {
   if (inTheWay.length > 0) {
     refuse(`Azurite cannot start: something else listens on port ${inTheWay.join(" and ")}; end it first.`);
   }
-  const { startAzurite } = await import("../src/tools/local/azurite.ts");
-  const { publishedAccount } = await import("../src/tools/local/storageAccount.ts");
+  const { startAzurite } = await import("../packages/cli/local/azurite.ts");
+  const { publishedAccount } = await import("../packages/cli/local/storageAccount.ts");
   try {
     // What UseDevelopmentStorage=true in local.settings.json means.
     const started = await startAzurite({ ports, account: publishedAccount });

@@ -24,7 +24,7 @@ const wanted =
 
 /** Reads the files of the repository that the check is about; paths are relative and use `/`. */
 export function readFiles(): Map<string, string> {
-  const folders = ["infra", ".github", "src", "docs"];
+  const folders = ["infra", ".github", "src", "packages", "docs"];
   const inside = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) =>
       posix.join(folder, name),

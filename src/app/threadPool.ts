@@ -2,6 +2,8 @@ import { type PoolSettings, poolOf } from "../engine/worker/threads/threadPool.t
 import { threadFile } from "../engine/worker/threads/threadStart.ts";
 import type { UserCode } from "../engine/worker/threads/userCode.ts";
 
-/** Worker threads that know the built-in calculations and those of the user's files. */
-export const threadPool = (settings: Omit<PoolSettings, "entry">): UserCode =>
-  poolOf({ ...settings, entry: threadFile(import.meta.dirname, "thread") });
+/** Worker threads that know the built-in calculations of `entry` and those of the user's files. A build has one entry. */
+export const threadPool = (
+  settings: Omit<PoolSettings, "entry">,
+  entry = threadFile(import.meta.dirname, "thread"),
+): UserCode => poolOf({ ...settings, entry });

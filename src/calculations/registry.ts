@@ -7,12 +7,18 @@ import { placeOf } from "../engine/calculation/placeOf.ts";
 import { ConfigError, InputError, messageOf } from "../engine/model/errors.ts";
 import { declaredVersionPattern, howToRegister, identityOf, namePattern } from "../engine/model/identity.ts";
 import { primes } from "./primes.ts";
-import { sql } from "./sql.ts";
 
-const builtIn: readonly AnyCalculation[] = [primes, sql];
+/** What every app has. */
+export const always: readonly AnyCalculation[] = [primes];
 
-/** The built-in calculations and those of the user's files, given as absolute paths. Throws `ConfigError`. */
-export async function loadCalculations(files: readonly string[]): Promise<Calculations> {
+/**
+ * The built-in calculations, which the composition gives, and those of the user's files, given as absolute paths. Throws
+ * `ConfigError`.
+ */
+export async function loadCalculations(
+  files: readonly string[],
+  builtIn: readonly AnyCalculation[] = always,
+): Promise<Calculations> {
   const byName = new Map<string, Known>(builtIn.map((one) => [one.name, { calculation: one }]));
   for (const file of files) {
     const loaded = await loadFile(file);

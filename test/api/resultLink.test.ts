@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { connect } from "../../src/apiClient/leasefoldClient.ts";
+import { runCommand } from "../../packages/cli/program.ts";
+import { cliWorld, printed } from "../../packages/cli/test/cliWorld.ts";
+import { connect } from "../../packages/client/leasefoldClient.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import type { Storage } from "../../src/engine/storage/ports.ts";
-import { runCommand } from "../../src/tools/cli/program.ts";
-import { cliWorld, printed } from "../cli/cliWorld.ts";
 import { names } from "../client/clientWorld.ts";
 import { apiRequest, call, fetchOn } from "./apiWorld.ts";
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
+import type { Azurite } from "../../packages/cli/local/azurite.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { currentLeader } from "../../src/election/record/leaderView.ts";
@@ -12,7 +13,6 @@ import { submit } from "../../src/engine/client/submit.ts";
 import type { CallCounts } from "../../src/engine/model/calls.ts";
 import { leaderBlob, namesOf } from "../../src/engine/model/names.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
-import type { Azurite } from "../../src/tools/local/azurite.ts";
 
 /** Three contenders for one lease in a namespace of their own, with a run that stays active: nobody works on it. */
 export interface ContenderGroup {

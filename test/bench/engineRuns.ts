@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { beginsWork } from "../../packages/cli/demo/instanceTrack.ts";
 import type { RunView } from "../../src/engine/client/runView.ts";
 import { addCalls, type CallCounts, calls, noCalls, subtractCalls } from "../../src/engine/model/calls.ts";
-import { beginsWork } from "../../src/tools/cli/demo/instanceTrack.ts";
 import { chainFile, serialChain } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 import { othersDuring } from "./cpu.ts";

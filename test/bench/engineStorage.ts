@@ -1,5 +1,5 @@
+import { startAzurite } from "../../packages/cli/local/azurite.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
-import { startAzurite } from "../../src/tools/local/azurite.ts";
 import { cpuSecondsOf } from "./cpu.ts";
 
 /** CPU time of the emulator for one call of each kind: it serves one at a time, so this bounds every rate. */

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { duckMemory } from "../../src/tools/local/instanceEnv.ts";
+import { duckMemory } from "../../packages/cli/local/instanceEnv.ts";
 import type { Bench } from "./bench.ts";
 import type { Answer, Question } from "./sqlProcess.ts";
 import { formats, queries, writeTables } from "./sqlQueries.ts";

@@ -1,6 +1,6 @@
 /** A process that answers queries of local files by `sql` or by DuckDB alone, so that neither has the memory of the other. */
 import { join } from "node:path";
-import { sql } from "../../src/calculations/sql.ts";
+import { sql } from "../../packages/sql/sql.ts";
 import { openDuckdb } from "../support/duckdb.ts";
 import { folderFiles } from "./folderFiles.ts";
 import { serialRun } from "./serialRun.ts";

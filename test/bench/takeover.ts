@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { startAzurite } from "../../packages/cli/local/azurite.ts";
 import { billingClasses, type CallCounts, dollarsOf, subtractCalls } from "../../src/engine/model/calls.ts";
-import { startAzurite } from "../../src/tools/local/azurite.ts";
 import type { Bench, BenchResult } from "./bench.ts";
 import { buildContender, type ContenderGroup, contenderGroup, nowMs, size } from "./contenderGroup.ts";
 import { quantile } from "./quantile.ts";
@@ -23,7 +23,7 @@ export interface Case {
   readonly spreadMs: number;
 }
 
-/** As `leasefold up` and the demo run it: see src/tools/local/instanceEnv.ts. The emulator tells instances of messages. */
+/** As `leasefold up` and the demo run it: see packages/cli/local/instanceEnv.ts. The emulator tells instances of messages. */
 export const embedded = {
   BENCH_TICK_MS: "2000",
   BENCH_QUEUE_MS: "2000",

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startAzurite } from "../../src/tools/local/azurite.ts";
+import { startAzurite } from "../../packages/cli/local/azurite.ts";
 import type { Bench } from "./bench.ts";
 import { buildContender, contenderGroup, size } from "./contenderGroup.ts";
 import { type Case, embedded, measureAll } from "./takeover.ts";

@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describe("the registry", () => {
   test("the registry lists the built-in calculations", async () => {
     const known = await loadCalculations([]);
-    expect(known.list().map(({ name }) => name)).toEqual(["primes", "sql"]);
+    expect(known.list().map(({ name }) => name)).toEqual(["primes"]);
     expect(known.get("primes").name).toBe("primes");
   });
 
@@ -37,7 +37,7 @@ describe("the registry", () => {
     expect(error).toBeInstanceOf(InputError);
     expect(error).toMatchObject({
       reason: "unknown",
-      message: expect.stringMatching(/pi.*primes, sql, failing; .*LEASEFOLD_CALCULATIONS.*DEPLOY\.md/),
+      message: expect.stringMatching(/pi.*primes, failing; .*LEASEFOLD_CALCULATIONS.*DEPLOY\.md/),
     });
   });
 

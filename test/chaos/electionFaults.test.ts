@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import type { ElectionEvent } from "../../src/election/events.ts";
 import type { Leadership } from "../../src/election/hold/leadership.ts";
 import type { RaceOutcome } from "../../src/election/raceContext.ts";
 import { type ElectionSettings, electionSettings } from "../../src/election/settings.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { type ContenderProcess, startContender } from "../support/contenderProcess.ts";
 import { type Exchange, type FaultProxy, type ProxyFault, startFaultProxy } from "../support/faultProxy.ts";
 import { raceAndLead } from "../support/raceAndLead.ts";

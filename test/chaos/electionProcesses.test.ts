@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { BlobServiceClient } from "@azure/storage-blob";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
 import { namesOf } from "../../src/engine/model/names.ts";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { type ContenderProcess, startContender, type Told } from "../support/contenderProcess.ts";
 import { type FaultProxy, startFaultProxy } from "../support/faultProxy.ts";
 import { acceptedWrites, termsThatWrote } from "../support/stateAudit.ts";

@@ -5,9 +5,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { startAzurite } from "../../packages/cli/local/azurite.ts";
+import { newAccount } from "../../packages/cli/local/storageAccount.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
-import { startAzurite } from "../../src/tools/local/azurite.ts";
-import { newAccount } from "../../src/tools/local/storageAccount.ts";
 import { patienceMs } from "../support/patience.ts";
 import { freshContainer, ofKind, realAccount, textOf } from "./accounts.ts";
 
@@ -83,7 +83,7 @@ describe("the emulator", () => {
   });
 
   it("ends with a parent that is killed", async () => {
-    const module = new URL("../../src/tools/local/azurite.ts", import.meta.url).href;
+    const module = new URL("../../packages/cli/local/azurite.ts", import.meta.url).href;
     const script = `
       const { startAzurite } = await import(${JSON.stringify(module)});
       console.log((await startAzurite()).blobPort);

@@ -3,8 +3,8 @@ import { request } from "node:http";
 import { AccountSASPermissions, BlobServiceClient } from "@azure/storage-blob";
 import { QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
-import { connectionStringOf, publishedAccount } from "../../src/tools/local/storageAccount.ts";
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
+import { connectionStringOf, publishedAccount } from "../../packages/cli/local/storageAccount.ts";
 import { failureOf } from "../client/clientWorld.ts";
 import { freshContainer, freshQueue, realAccount } from "./accounts.ts";
 

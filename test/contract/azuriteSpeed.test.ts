@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { BlobServiceClient, AccountSASPermissions as ForBlobs } from "@azure/storage-blob";
 import { AccountSASPermissions as ForQueues, QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
+import { connectionStringOf, newAccount } from "../../packages/cli/local/storageAccount.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
-import { connectionStringOf, newAccount } from "../../src/tools/local/storageAccount.ts";
 import { cpuSecondsOf } from "../bench/cpu.ts";
 
 /** The emulator as it is installed, beside the one whose functions `azuriteSpeed.ts` replaces. */

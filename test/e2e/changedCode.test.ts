@@ -1,7 +1,7 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { startInstances } from "../../src/tools/local/instances.ts";
+import { startInstances } from "../../packages/cli/local/instances.ts";
 import { builtProgram, until } from "../support/builtProgram.ts";
 
 /** The stories of docs/CHANGING.md, with the built program on this machine. */

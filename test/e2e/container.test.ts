@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
+import { builtIn } from "../../packages/sql/builtIn.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { findManifest, openResult } from "../../src/engine/client/result.ts";
@@ -13,7 +15,6 @@ import { status } from "../../src/engine/client/status.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { namesOf } from "../../src/engine/model/names.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { until } from "../support/builtProgram.ts";
 
 /** No Docker runs here: what the Dockerfile says is played, with its files only, as another user who can write nowhere else. */
@@ -98,7 +99,7 @@ test("with the files of the image alone, written by nobody, a worker computes, t
       names: namesOf("leasefold"),
       clock,
       random,
-      calculations: await loadCalculations([]),
+      calculations: await loadCalculations([], builtIn),
     };
     await submit(client, { calculation: "primes", params: { to: 1_000 }, id: "q" });
     await until("it has ended", async () => (await status(client, "q")).phase === "complete", {});

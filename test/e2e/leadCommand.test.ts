@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
 
 /** `leasefold lead` with real processes and real signals, on a real Azurite. */
 let azurite: Azurite;

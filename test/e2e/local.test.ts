@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
+import { type InstanceEvent, type Instances, startInstances } from "../../packages/cli/local/instances.ts";
+import { isAlive } from "../../packages/cli/local/supervisor.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import type { QueueStore } from "../../src/engine/storage/queuePort.ts";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
-import { type InstanceEvent, type Instances, startInstances } from "../../src/tools/local/instances.ts";
-import { isAlive } from "../../src/tools/local/supervisor.ts";
 import { patienceMs } from "../support/patience.ts";
 
 /** Real child processes, the real library and Azurite. The app is `test/fixtures/apps/trio`. */
@@ -46,7 +46,7 @@ const instanceProcesses = () =>
   execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(process.pid)])
     .toString()
     .split("\n")
-    .filter((line) => line.includes("src/tools/local/instance.ts"));
+    .filter((line) => line.includes("packages/cli/local/instance.ts"));
 
 type Env = Record<string, string>;
 
@@ -279,7 +279,7 @@ describe("an app that cannot run", () => {
 });
 
 it("an instance dies with its supervisor, even one that is killed", async () => {
-  const module = new URL("../../src/tools/local/instances.ts", import.meta.url).href;
+  const module = new URL("../../packages/cli/local/instances.ts", import.meta.url).href;
   const script = `
     const { startInstances } = await import(${JSON.stringify(module)});
     const { instances } = await startInstances({

@@ -3,12 +3,12 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
+import { type Instances, startInstances } from "../../packages/cli/local/instances.ts";
 import { readFacts } from "../../scripts/infra/facts.ts";
 import { makePackage } from "../../scripts/infra/makePackage.ts";
 import { readFiles } from "../../scripts/infra/project.ts";
 import { buildOwnCalculations } from "../../scripts/ownCalculations.mjs";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
-import { type Instances, startInstances } from "../../src/tools/local/instances.ts";
 
 /**
  * The package that Azure gets, in a folder with nothing above it to borrow from. It is made from a clone with calculations

@@ -2,6 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startAppInProcess } from "../../packages/cli/check/twinRun.ts";
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import type { Client } from "../../src/engine/client/client.ts";
 import { command } from "../../src/engine/client/commands/command.ts";
@@ -14,8 +16,6 @@ import { namesOf } from "../../src/engine/model/names.ts";
 import { parseFailure, runBlobs, workName } from "../../src/engine/model/runBlobs.ts";
 import type { Storage } from "../../src/engine/storage/ports.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
-import { startAppInProcess } from "../../src/tools/cli/check/twinRun.ts";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
 import { chain, chainCalculations, serialChain } from "../support/chain.ts";
 import { inlineCode } from "../worker/workerWorld.ts";
 

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { expect, test } from "vitest";
+import { saveResult } from "../../packages/cli/saveResult.ts";
+import { printed } from "../../packages/cli/test/cliWorld.ts";
 import { command } from "../../src/engine/client/commands/command.ts";
 import { verify } from "../../src/engine/client/questions/verify.ts";
 import { findManifest } from "../../src/engine/client/result.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { resultBlobs } from "../../src/engine/model/runBlobs.ts";
-import { saveResult } from "../../src/tools/cli/saveResult.ts";
-import { printed } from "../cli/cliWorld.ts";
 import { startRealApp } from "../support/realApp.ts";
 
 const rowsEach = 20_000;

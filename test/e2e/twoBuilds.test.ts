@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startAzurite } from "../../packages/cli/local/azurite.ts";
+import { findAppDir } from "../../packages/cli/local/embedded.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import type { BlobStore } from "../../src/engine/storage/ports.ts";
-import { startAzurite } from "../../src/tools/local/azurite.ts";
-import { findAppDir } from "../../src/tools/local/embedded.ts";
 import { ask, type Fleet, startFleet, until } from "../support/fleet.ts";
 import { buildNext, buildTag, lastTag } from "../support/otherBuild.ts";
 

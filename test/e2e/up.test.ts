@@ -3,8 +3,8 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { LocalFile } from "../../src/tools/local/localFile.ts";
-import { isAlive, startOf } from "../../src/tools/local/supervisor.ts";
+import type { LocalFile } from "../../packages/cli/local/localFile.ts";
+import { isAlive, startOf } from "../../packages/cli/local/supervisor.ts";
 import { builtProgram, until } from "../support/builtProgram.ts";
 
 const { folder, leasefold, localFile, start, startUp, up } = builtProgram();

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type Azurite, startAzurite } from "../../src/tools/local/azurite.ts";
+import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
 import { builtProgram, until } from "../support/builtProgram.ts";
 
 /** Processes of `leasefold work`: with instances of the app beside them, and with none at all. */

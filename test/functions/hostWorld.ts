@@ -1,6 +1,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { vi } from "vitest";
+import {
+  installCoreModule,
+  makeCoreModule,
+  type ProgrammingModel,
+} from "../../packages/cli/local/host/coreModule.ts";
+import { listenerOf } from "../../packages/cli/local/host/functionListeners.ts";
+import { makeHostLog } from "../../packages/cli/local/host/hostLog.ts";
+import { makeInvoker } from "../../packages/cli/local/host/invoker.ts";
+import type { InstanceMessage } from "../../packages/cli/local/instanceMessages.ts";
 import type { App } from "../../src/app/functions/app.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
@@ -10,15 +19,6 @@ import type { LogEvent } from "../../src/engine/model/log.ts";
 import type { Storage } from "../../src/engine/storage/ports.ts";
 import type { WorkerPorts } from "../../src/engine/worker/ports.ts";
 import { processState } from "../../src/engine/worker/processState.ts";
-import {
-  installCoreModule,
-  makeCoreModule,
-  type ProgrammingModel,
-} from "../../src/tools/local/host/coreModule.ts";
-import { listenerOf } from "../../src/tools/local/host/functionListeners.ts";
-import { makeHostLog } from "../../src/tools/local/host/hostLog.ts";
-import { makeInvoker } from "../../src/tools/local/host/invoker.ts";
-import type { InstanceMessage } from "../../src/tools/local/instanceMessages.ts";
 import { portsOf } from "../api/apiWorld.ts";
 import { engineWorld } from "../support/engineWorld.ts";
 import { firstCode, rangesCode } from "../support/rangesCode.ts";

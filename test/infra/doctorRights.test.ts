@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Asker, askers } from "../../src/engine/client/doctor/checkRoles.ts";
-import { diagnose } from "../../src/engine/client/doctor/diagnose.ts";
+import { type Asker, askers } from "../../packages/cli/doctor/checkRoles.ts";
+import { diagnose } from "../../packages/cli/doctor/diagnose.ts";
 import { clientWorld } from "../client/clientWorld.ts";
 import { type Grant, grantedStorage, grantsOf } from "./grants.ts";
 

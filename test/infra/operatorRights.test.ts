@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type CliWorld, cliWorld } from "../../packages/cli/test/cliWorld.ts";
+import { commandNames } from "../../packages/cli/test/commandNames.ts";
 import { command } from "../../src/engine/client/commands/command.ts";
 import { addSchedule } from "../../src/engine/client/schedules/schedules.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
-import { type CliWorld, cliWorld } from "../cli/cliWorld.ts";
-import { commandNames } from "../cli/commandNames.ts";
 import { names } from "../client/clientWorld.ts";
 import { answeringWorker, putAnswer } from "../client/questions/answeringWorker.ts";
 import { finishedRun, verifyingWorker } from "../client/questions/finishedRun.ts";
@@ -123,7 +123,7 @@ async function asked({ line, before, files }: Line, who: Asker) {
 /** An operator does not tidy up: answers stay until their run is deleted. */
 const isTidying = ({ action, path }: Operation): boolean =>
   action === "blobs/delete" && path.includes("/answers/");
-/** The exit code of a refused call (src/tools/cli/exitCodes.ts). */
+/** The exit code of a refused call (packages/cli/exitCodes.ts). */
 const denied = 5;
 
 test("every command that uses storage has its line here", () => {

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodePartial, encodePartial } from "../../src/calculations/sql/partial.ts";
 import { decodeRecord } from "../../src/election/record/record.ts";
 import { decodeBitmap } from "../../src/engine/model/bitmap.ts";
 import { decodeJson } from "../../src/engine/model/decode.ts";
@@ -88,26 +87,6 @@ describe("whatever bytes are there", () => {
       runs,
     );
   });
-});
-
-test("a partial of sql decodes, or is corrupt: what its header lacks is found before it is used", () => {
-  const reject = { file: "a", byte: 1, why: "b" };
-  const header = { rejects: { count: 1, first: [reject] }, named: ["a"], texts: [["a", "JSON"]] } as const;
-  const bytesOf = (json: Buffer): Uint8Array => {
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(json.length);
-    return Buffer.concat([length, json]);
-  };
-  expect(decodePartial(encodePartial({ ...header, rows: Buffer.from("x") }))).toMatchObject(header);
-  for (const other of [null, 1, {}, { ...header, rejects: 1 }, { ...header, texts: ["a"] }])
-    expect(decodes(() => decodePartial(bytesOf(Buffer.from(JSON.stringify(other)))))).toBe(false);
-  fc.assert(
-    fc.property(hostileBytes([header]), (bytes) => {
-      decodes(() => decodePartial(bytes));
-      decodes(() => decodePartial(bytesOf(bytes)));
-    }),
-    runs,
-  );
 });
 
 describe("whatever metadata is there", () => {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
+import { builtIn } from "../../packages/sql/builtIn.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 
 /** The pages are held against the code, the checkers of the simulation and each other. */
@@ -16,8 +17,9 @@ const pages = [
   ...filesIn("docs", /\.md$/),
   ...readdirSync(root).filter((name) => name.endsWith(".md")),
   ...filesIn("src", /\.md$/),
+  ...filesIn("packages", /\.md$/),
 ];
-const sources = filesIn("src", /\.ts$/);
+const sources = [...filesIn("src", /\.ts$/), ...filesIn("packages", /\.ts$/)];
 const code = [...sources, ...filesIn("test", /\.ts$/), ...filesIn("scripts", /\.(ts|mjs)$/)];
 const architecture = read("docs/ARCHITECTURE.md");
 
@@ -185,7 +187,7 @@ test("the README is short enough to be read", () => {
 });
 
 test("pages, help and errors name the options of calculations as the command line has them", async () => {
-  const known = await loadCalculations([]);
+  const known = await loadCalculations([], builtIn);
   const camel = known
     .list()
     .flatMap((one) => known.describeParams(one).map(({ name }) => name))

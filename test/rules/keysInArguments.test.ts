@@ -20,7 +20,7 @@ const inArguments = (text: string): string[] =>
 it("no documented command and no workflow gives a key as an argument", () => {
   const names = execFileSync(
     "git",
-    ["ls-files", "*.md", ".github", "scripts/starter", "src/tools/cli/starter"],
+    ["ls-files", "*.md", ".github", "scripts/starter", "packages/cli/starter"],
     {
       encoding: "utf8",
     },

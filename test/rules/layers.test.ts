@@ -17,62 +17,82 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   "app/api": ["engine/model", "engine/calculation", "engine/client"],
   "app/functions": ["engine", "election", "azure", "calculations", "app"],
   // Entry points and what they compose.
-  app: ["engine/model", "engine/storage", "engine/worker", "calculations", "app/functions"],
-  "tools/local": ["engine/model", "engine/storage", "azure"],
+  app: [
+    ...["engine/model", "engine/storage", "engine/calculation", "engine/worker"],
+    ...["calculations", "app/functions"],
+  ],
+  // Optional, so nothing above imports them.
+  "packages/sql": ["engine/model", "engine/calculation", "engine/worker", "calculations", "app"],
+  "packages/cli/local": ["engine/model", "engine/storage", "azure"],
   // It runs the engine itself for `check`: what one process of the app composes, on the storage twin.
-  "tools/cli": ["engine", "election", "azure", "calculations", "app", "app/api", "apiClient", "tools/local"],
+  "packages/cli": [
+    ...["engine", "election", "azure", "calculations", "app", "app/api"],
+    ...["packages/client", "packages/cli/local", "packages/sql"],
+  ],
   // It runs in a browser: values of `model` only, which a test below checks, and types of the answers that it reads.
-  "tools/dashboard": ["engine/model", "engine/client", "apiClient"],
+  "packages/dashboard": ["engine/model", "engine/client", "packages/client"],
   // Types only; it has no dependency.
-  apiClient: ["engine/client"],
+  "packages/client": ["engine/client"],
 };
 
 /** Packages that only some rooms may import. */
 const confined: readonly { readonly packages: RegExp; readonly rooms: readonly string[] }[] = [
   { packages: /^@azure\/(storage|identity|core)/, rooms: ["azure"] },
-  { packages: /^@azure\/functions/, rooms: ["app/functions", "tools/local"] },
+  { packages: /^@azure\/functions/, rooms: ["app/functions", "packages/cli/local"] },
   { packages: /^piscina$/, rooms: ["engine/worker"] },
-  { packages: /^commander$/, rooms: ["tools/cli"] },
-  { packages: /^preact/, rooms: ["tools/dashboard"] },
+  { packages: /^commander$/, rooms: ["packages/cli"] },
+  { packages: /^@duckdb\//, rooms: ["packages/sql"] },
+  { packages: /^preact/, rooms: ["packages/dashboard"] },
 ];
 
-const src = resolve(import.meta.dirname, "../../src");
+const root = resolve(import.meta.dirname, "../..");
 
 interface SourceFile {
+  /** Below `src`, or from the root of the repository. */
   readonly name: string;
   readonly room: string;
   readonly text: string;
   readonly imports: readonly string[];
 }
 
-const files: readonly SourceFile[] = readdirSync(src, { recursive: true, encoding: "utf8" })
-  .filter((name) => /\.tsx?$/.test(name))
-  .map((name) => {
-    const text = readFileSync(join(src, name), "utf8");
+const files: readonly SourceFile[] = ["src", "packages"]
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+  )
+  .filter((name) => /\.tsx?$/.test(name) && !/^packages\/[^/]+\/test\//.test(fileName(name)))
+  .map((path) => {
+    const text = readFileSync(join(root, path), "utf8");
+    const name = fileName(path);
     const imports = [...text.matchAll(/\bfrom "([^"]+)"|\bimport\("([^"]+)"\)|\bimport "([^"]+)"/g)];
     return {
       name,
-      room: roomOf(fileName(name)),
+      room: roomOf(name),
       text,
       imports: imports.map(([, a, b, c]) => a ?? b ?? (c as string)),
     };
   });
 
-/** Of `engine`, `app` and `tools` each folder is a room. */
+/** Of `engine`, `app` and `packages` each folder is a room, and what runs on this machine is one of its own. */
 function roomOf(name: string): string {
+  if (name.startsWith("packages/cli/local/")) return "packages/cli/local";
   const [first, second, ...rest] = name.split("/") as [string, ...string[]];
-  return ["engine", "app", "tools"].includes(first) && rest.length > 0 ? `${first}/${second}` : first;
+  return ["engine", "app", "packages"].includes(first) && rest.length > 0 ? `${first}/${second}` : first;
 }
 
-function fileName(name: string): string {
-  return name.split(sep).join("/");
+function fileName(path: string): string {
+  return path
+    .split(sep)
+    .join("/")
+    .replace(/^src\//, "");
 }
 
-/** The files of `src` that this one imports, of types too. */
+/** The files that this one imports, of types too. */
 const importedFiles = ({ name, imports }: SourceFile): readonly string[] =>
   imports
     .filter((one) => one.startsWith("."))
-    .map((specifier) => fileName(relative(src, resolve(dirname(join(src, name)), specifier))));
+    .map((specifier) => fileName(relative(root, resolve(dirname(pathOf(name)), specifier))));
+
+const pathOf = (name: string): string => join(root, name.startsWith("packages/") ? "" : "src", name);
 
 /** Groups of names that reach each other, by Tarjan's algorithm; each group and the groups are sorted. */
 function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): string[][] {
@@ -104,8 +124,8 @@ test("imports between rooms go one way", () => {
   for (const file of files) {
     const { name, room } = file;
     for (const imported of importedFiles(file)) {
-      // What lies above `src`, such as the package's own description.
-      if (imported.startsWith("../")) continue;
+      // Such as the package's own description.
+      if (!imported.includes("/")) continue;
       const target = roomOf(imported);
       const may = allowed[room] ?? [];
       if (target !== room && !may.some((one) => one === target || target.startsWith(`${one}/`)))
@@ -158,9 +178,9 @@ test("SDKs stay in their rooms", () => {
 
 test("the dashboard takes only types from the client, whose code needs Node", () => {
   const values = files
-    .filter(({ room }) => room === "tools/dashboard")
+    .filter(({ room }) => room === "packages/dashboard")
     .flatMap(({ name, text }) =>
-      [...text.matchAll(/^import (?!type\b)[^;]*? from "(?:\.\.\/)+client\/[^"]*"/gm)].map(
+      [...text.matchAll(/^import (?!type\b)[^;]*? from "(?:\.\.\/)+engine\/client\/[^"]*"/gm)].map(
         ([line]) => `${name}: ${line}`,
       ),
     );
@@ -169,11 +189,11 @@ test("the dashboard takes only types from the client, whose code needs Node", ()
 
 test("policy takes time and randomness as arguments", () => {
   const impure = /\bDate\.now|new Date\(\)|\bMath\.random|\bsetTimeout|\bsetInterval|\bperformance\.now/;
-  // A session of DuckDB and the process of a command are no policy: they end by real time and memory.
+  // The process of a command is no policy: it ends by real time.
   const deaf = files.filter(
     ({ room, name }) =>
       ["engine/model", "engine/leader", "engine/calculation", "calculations", "election"].includes(room) &&
-      !["calculations/sql/duck/session.ts", "calculations/command/commandProcess.ts"].includes(name),
+      name !== "calculations/command/commandProcess.ts",
   );
   expect(deaf.filter(({ text }) => impure.test(text)).map(({ name }) => name)).toEqual([]);
 });

@@ -5,9 +5,11 @@ import { expect, test } from "vitest";
 /** The pages that everybody reads first are held to lines that fit a screen. */
 
 const root = resolve(import.meta.dirname, "../..");
-const rooms = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith("README.md"))
-  .map((name) => join("src", name));
+const rooms = ["src", "packages"].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith("README.md"))
+    .map((name) => join(folder, name)),
+);
 const pages = [
   "README.md",
   "CHANGELOG.md",

@@ -21,18 +21,18 @@ export const longest = [
   "e2e/addCalculation",
   "e2e/examples",
   "e2e/work",
-  "browser/app",
-  "cli/checkCommand",
+  "packages/dashboard/test/browser/app",
+  "packages/cli/test/checkCommand",
   "sim/engine/fairness",
   "chaos/electionProcesses",
   "chaos/electionFaults",
   "e2e/installed",
   "infra/planted",
-  "browser/states",
-  "browser/large",
+  "packages/dashboard/test/browser/states",
+  "packages/dashboard/test/browser/large",
   "e2e/paging",
-  "browser/journeys",
-].map((name) => `test/${name}.test.ts`);
+  "packages/dashboard/test/browser/journeys",
+].map((name) => `${name.startsWith("packages/") ? "" : "test/"}${name}.test.ts`);
 
 /** Files of one project without isolation stay together at the end, because only neighbors share a process. */
 const projects = ["e2e", "contract", "sim", "unit-alone", "unit"];

@@ -1,5 +1,5 @@
 import type { TestProject } from "vitest/node";
-import { startAzurite } from "../../src/tools/local/azurite.ts";
+import { startAzurite } from "../../packages/cli/local/azurite.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

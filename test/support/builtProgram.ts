@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach } from "vitest";
-import { type LocalFile, localFilePath, readLocalFile } from "../../src/tools/local/localFile.ts";
-import { isAlive } from "../../src/tools/local/supervisor.ts";
+import { type LocalFile, localFilePath, readLocalFile } from "../../packages/cli/local/localFile.ts";
+import { isAlive } from "../../packages/cli/local/supervisor.ts";
 import { patienceMs } from "./patience.ts";
 
 const bin = join(import.meta.dirname, "../../bin/leasefold.js");

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Azurite } from "../../src/tools/local/azurite.ts";
-import { embeddedEnv } from "../../src/tools/local/instanceEnv.ts";
-import { type InstanceEvent, type Instances, startInstances } from "../../src/tools/local/instances.ts";
+import type { Azurite } from "../../packages/cli/local/azurite.ts";
+import { embeddedEnv } from "../../packages/cli/local/instanceEnv.ts";
+import { type InstanceEvent, type Instances, startInstances } from "../../packages/cli/local/instances.ts";
 import { patienceMs } from "./patience.ts";
 
 /** Two instances of a build, and what they reported. */

@@ -1,4 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Embedded, type EmbeddedOptions, startEmbedded } from "../../packages/cli/local/embedded.ts";
+import type { InstanceEvent } from "../../packages/cli/local/instances.ts";
+import { builtIn } from "../../packages/sql/builtIn.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import type { Client } from "../../src/engine/client/client.ts";
@@ -7,8 +10,6 @@ import type { RunView } from "../../src/engine/client/runView.ts";
 import { status } from "../../src/engine/client/status.ts";
 import { namesOf } from "../../src/engine/model/names.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
-import { type Embedded, type EmbeddedOptions, startEmbedded } from "../../src/tools/local/embedded.ts";
-import type { InstanceEvent } from "../../src/tools/local/instances.ts";
 import { patienceMs } from "./patience.ts";
 
 /** The built app in real processes on a real Azurite, and a client of it. */
@@ -27,7 +28,7 @@ export async function startRealApp(options: Omit<EmbeddedOptions, "onEvent">): P
   const onEvent = (event: InstanceEvent) => void events.push({ ...event, atMs: performance.now() });
   const embedded = await startEmbedded({ ...options, onEvent });
   const { connectionString } = embedded;
-  const calculations = await loadCalculations(options.calculations ?? []);
+  const calculations = await loadCalculations(options.calculations ?? [], builtIn);
   const storage = connectStorage({ connectionString });
   const client: Client = { storage, names: namesOf("leasefold"), clock, random, calculations };
   return {

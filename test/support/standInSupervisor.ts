@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import type { LocalFile } from "../../src/tools/local/localFile.ts";
-import { connectionStringOf, newAccount } from "../../src/tools/local/storageAccount.ts";
+import type { LocalFile } from "../../packages/cli/local/localFile.ts";
+import { connectionStringOf, newAccount } from "../../packages/cli/local/storageAccount.ts";
 
 /** A process that looks like one of `leasefold up` and does nothing. Whoever starts it ends it. */
 export const standInSupervisor = (): ChildProcess =>

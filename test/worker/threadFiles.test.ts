@@ -4,16 +4,12 @@ import { setImmediate as turn } from "node:timers/promises";
 import { MessageChannel } from "node:worker_threads";
 import { afterAll, describe, expect, test } from "vitest";
 import { threadPool } from "../../src/app/threadPool.ts";
-import { sql } from "../../src/calculations/sql.ts";
 import { type FileAccess, type FileFact, noAccess } from "../../src/engine/calculation/files.ts";
-import { parseParams } from "../../src/engine/calculation/params.ts";
 import { CalculationError, type LeasefoldError } from "../../src/engine/model/errors.ts";
 import { storageErrorOfCode } from "../../src/engine/storage/storageErrors.ts";
 import { blobFiles } from "../../src/engine/worker/blobFiles.ts";
 import { threadPort } from "../../src/engine/worker/threads/threadTask.ts";
 import type { TaskOptions } from "../../src/engine/worker/threads/userCode.ts";
-import { repeated } from "../support/generatedFiles.ts";
-import { syntheticFiles } from "../support/syntheticFiles.ts";
 import { common, computeOf, workerWorld } from "./workerWorld.ts";
 
 const readingFile = join(import.meta.dirname, "..", "fixtures", "reading.calculation.ts");
@@ -198,30 +194,6 @@ test("a task reads into memory that it has released, which no other task gets", 
     expect(await computed("released", [[file as FileFact]])).toEqual({ "c/0": sha256 });
     expect(given.splice(0)).toEqual([undefined, undefined, 8 * mb, 8 * mb, undefined]);
   }
-});
-
-describe("a plan of sql in a thread", () => {
-  const mb = 1024 * 1024;
-  const bytesAt = repeated("key,text,value\n", "some key,a text without quotes,12.5\n");
-  const query = "select key, sum(value) from data group by key";
-  const plan = { calculation: "sql", params: parseParams(sql, { source: "data/", query }) };
-
-  test("reads a small share of a large file without quotes, and holds little of it", async () => {
-    const large = { path: "data/large.csv", bytes: 2 ** 30, bytesAt };
-    const { access: synthetic, use } = syntheticFiles([large]);
-    current = synthetic;
-    const planned = await pool.plan(plan, async () => {}, { ...task, limitMs: 60_000 });
-    expect(planned).toEqual({ chunks: 16, list: true, byInput: true });
-    expect(use.bytesAtOnce).toBeLessThanOrEqual(32 * mb);
-    expect(use.bytes).toBeLessThan(0.08 * large.bytes);
-  });
-
-  test("ends at its time limit, however long a read takes", async () => {
-    const files = [{ path: "data/large.csv", bytes: 2 ** 29, bytesAt }];
-    current = syntheticFiles(files, () => new Promise(() => {})).access;
-    const error = await failureOf(pool.plan(plan, async () => {}, { ...task, limitMs: 2_000 }));
-    expect(error).toMatchObject({ code: "time-limit" });
-  });
 });
 
 describe("a message whose calculation reads while storage is busy", () => {

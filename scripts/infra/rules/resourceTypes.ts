@@ -1,4 +1,4 @@
-import { nearestName } from "../../../src/engine/client/doctor/checkSettings.ts";
+import { nearestName } from "../../../packages/cli/doctor/checkSettings.ts";
 import type { Project } from "../project.ts";
 import { extraFile, parseType, type TypeText } from "../schemas.ts";
 import type { Node } from "../syntax.ts";

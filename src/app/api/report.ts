@@ -3,7 +3,7 @@ import type { Client } from "../../engine/client/client.ts";
 import { type ReportFacts, reportFacts } from "../../engine/client/reportFacts.ts";
 import { builtFile, pageFile } from "./page.ts";
 
-/** `dist/report.cjs`, from `src/tools/dashboard/report`: a bundle of its own, for it is TSX, and few processes need it. */
+/** `dist/report.cjs`, from `packages/dashboard/report`: a bundle of its own, for it is TSX, and few processes need it. */
 interface Renderer {
   renderReport(facts: ReportFacts, page: { readonly style: string; readonly policy: string }): string;
 }

@@ -1,5 +1,6 @@
 import { connectStorage } from "../../azure/connectStorage.ts";
 import { loadCalculations } from "../../calculations/registry.ts";
+import type { AnyCalculation } from "../../engine/calculation/contract.ts";
 import { describeCalculations } from "../../engine/client/describeCalculations.ts";
 import { planWithin } from "../../engine/client/estimate/planInThread.ts";
 import { planWorkers } from "../../engine/client/estimate/planWorkers.ts";
@@ -32,15 +33,14 @@ export interface App {
   readonly api: ApiPorts;
 }
 
-export async function makeApp(config: StartupConfig): Promise<App> {
+export async function makeApp(config: StartupConfig, builtIn: readonly AnyCalculation[]): Promise<App> {
   const { settings, host, connection, packLimitMs, holder, region, election, files, appName } = config;
   const names = namesOf(settings.LEASEFOLD_NAMESPACE);
-  const calculations = await loadCalculations(files);
+  const calculations = await loadCalculations(files, builtIn);
   // Built-in calculations belong to the app's version, which may differ during a deployment.
-  const builtIn = new Set((await loadCalculations([])).list().map(({ name }) => name));
   const own = calculations
     .list()
-    .filter(({ name }) => !builtIn.has(name))
+    .filter((one) => !builtIn.includes(one))
     .map(({ name }) => calculations.versionOf(name));
   const { LEASEFOLD_ONLY: only } = settings;
   const unknown = only?.find((name) => calculations.list().every((one) => one.name !== name));

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Azurite, startAzurite } from "../../../src/tools/local/azurite.ts";
+import { type Azurite, startAzurite } from "../../../packages/cli/local/azurite.ts";
 import { buildContender, contenderGroup, nowMs, size } from "../contenderGroup.ts";
 import { type Ending, embedded, endLeaders } from "../takeover.ts";
 import { ended, isInstalled, type Server, startEtcd, startRedis } from "./installed.ts";

@@ -38,9 +38,9 @@ export function withOrderlyRun(near: Storage, names: Names, clock: Clock, run: O
     void clock.after(taskMs, () => void near.blobs.create(container, name, JSON.stringify(document)));
 
   function take(message: WorkMessage, queue: string, text: string): void {
-    if (message.kind === "plan") put(names.runs, at.plan, planOf(run, shardSize));
+    if (message.kind === "plan") put(names.runs, at.plan, planOf(run, shardSize, message.spec));
     if (message.kind === "finish")
-      put(names.results, resultBlobs(run.id, run.uid).manifest(message.gen), manifestOf(run));
+      put(names.results, resultBlobs(run.id, run.uid).manifest(message.gen), manifestOf(run, message));
     if (message.kind === "combine") {
       nodesMs.set(at.node(message.gen, message.level, message.index), clock.monotonicMs() + taskMs);
     }
@@ -135,13 +135,13 @@ function packsUnder(text: string, shardSize: number): { readonly from: number; r
 /** In [0, 1), the same for the same pack: neighbours overtake one another as packs of uneven length do. */
 const unevenness = (pack: number): number => ((Math.imul(pack, 2_654_435_761) >>> 8) & 0xffff) / 0x1_0000;
 
-const planOf = ({ id, uid, packs, packMs }: OrderlyRun, shardSize: number): Plan => ({
+const planOf = ({ id, uid, packs, packMs }: OrderlyRun, shardSize: number, spec = ""): Plan => ({
   ...{
     v: 1,
     run: id,
     uid,
     code: "test",
-    spec: "a".repeat(64),
+    spec,
     chunks: packs,
     packSize: 1,
     shardSize,
@@ -150,7 +150,10 @@ const planOf = ({ id, uid, packs, packMs }: OrderlyRun, shardSize: number): Plan
   },
 });
 
-const manifestOf = ({ id, uid, packs }: OrderlyRun): Manifest => ({
+const manifestOf = (
+  { id, uid, packs }: OrderlyRun,
+  { spec = "", plan = "" }: Pick<WorkMessage, "spec" | "plan">,
+): Manifest => ({
   ...{
     v: 1,
     run: id,
@@ -158,8 +161,8 @@ const manifestOf = ({ id, uid, packs }: OrderlyRun): Manifest => ({
     generation: 1,
     calculation: "orderly",
     requestHash: "h",
-    spec: "a".repeat(64),
-    plan: "a".repeat(64),
+    spec,
+    plan,
     attempt: "1-1-a",
     blob: "r/u/001/1-1-a/result.json",
   },

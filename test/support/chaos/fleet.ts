@@ -1,14 +1,15 @@
 import { join } from "node:path";
+import { startAzurite } from "../../../packages/cli/local/azurite.ts";
+import { findAppDir } from "../../../packages/cli/local/embedded.ts";
+import { embeddedEnv } from "../../../packages/cli/local/instanceEnv.ts";
+import { type Instances, startInstances } from "../../../packages/cli/local/instances.ts";
+import { endMarks } from "../../../packages/cli/local/markEnded.ts";
+import { builtIn } from "../../../packages/sql/builtIn.ts";
 import { connectStorage } from "../../../src/azure/connectStorage.ts";
 import { loadCalculations } from "../../../src/calculations/registry.ts";
 import type { Client } from "../../../src/engine/client/client.ts";
 import { namesOf } from "../../../src/engine/model/names.ts";
 import { systemClock as clock, systemRandom as random } from "../../../src/engine/storage/system.ts";
-import { startAzurite } from "../../../src/tools/local/azurite.ts";
-import { findAppDir } from "../../../src/tools/local/embedded.ts";
-import { embeddedEnv } from "../../../src/tools/local/instanceEnv.ts";
-import { type Instances, startInstances } from "../../../src/tools/local/instances.ts";
-import { endMarks } from "../../../src/tools/local/markEnded.ts";
 import { type FaultProxy, startFaultProxy } from "../faultProxy.ts";
 import { blockedS } from "./plan.ts";
 
@@ -47,7 +48,7 @@ export async function startFleet({ count, calculations, env, older }: FleetOptio
     const proxy = await startFaultProxy(azurite, { queues: true, forget: true });
     ending.push(proxy.close);
     const names = namesOf("leasefold");
-    const loaded = await loadCalculations(calculations);
+    const loaded = await loadCalculations(calculations, builtIn);
     const clientOf = (connectionString: string): Client => {
       const storage = connectStorage({ connectionString });
       return { storage, names, clock, random, calculations: loaded };

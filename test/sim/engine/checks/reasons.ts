@@ -34,7 +34,8 @@ export const failsForAReason =
       const isLost = ({ lostByHand, deleteAskedMs }: RunRecord) => lostByHand || deleteAskedMs !== undefined;
       // A file that somebody replaced is not joined.
       const lost =
-        (cause === "storage-lost" || code === "result-hash" || code === "gaps-differ") && isLost(run);
+        (cause === "storage-lost" || code === "result-hash" || (code === "gaps-differ" && hasGaps(run))) &&
+        isLost(run);
       if (cause !== "poison" && !userCodes.has(code) && !lost)
         report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {
@@ -47,11 +48,9 @@ export const failsForAReason =
       // Nobody ever began it, and it says so.
       if (/lost \d+ times/.test(state.error?.message ?? "") && run.sent.length > limits.diedSendsMax) return;
       // What an operator deleted may be what the run cannot do without.
-      if (
-        run.lostByHand === true &&
-        /is gone|storage-lost|manifest-differs|gaps-differ/.test(JSON.stringify(state.error))
-      )
-        return;
+      const gone = /is gone|storage-lost|manifest-differs/.test(JSON.stringify(state.error));
+      const differ = state.error?.code === "gaps-differ" && hasGaps(run);
+      if (run.lostByHand === true && (gone || differ)) return;
       if (!hasReason(run, state.generation, begun) && state.error?.code !== "deadline") {
         report(
           checker,
@@ -60,6 +59,9 @@ export const failsForAReason =
       }
     }
   };
+
+/** A partial with gaps that was deleted comes back with other ones. */
+const hasGaps = ({ spec }: RunRecord): boolean => spec?.tolerate !== undefined;
 
 const userCodes: ReadonlySet<string> = new Set([
   ...[brokenCode, hopelessCode, laterCode, failRunCode, "time-limit", "process-ended", "thread-exited"],

@@ -1,0 +1,117 @@
+import type { Command } from "commander";
+import type { Calculations } from "../../src/engine/calculation/contract.ts";
+import type { FileAccess } from "../../src/engine/calculation/files.ts";
+import type { Client } from "../../src/engine/client/client.ts";
+import { InputError } from "../../src/engine/model/errors.ts";
+import type { Clock } from "../../src/engine/storage/ports.ts";
+import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
+import type { ConnectOptions, Env, Surroundings } from "./connect.ts";
+import type { InstanceApi } from "./instanceApi.ts";
+import type { LocalFile } from "./local/localFile.ts";
+import { instancesDown } from "./render/instances.ts";
+import { type Column, type Row, table } from "./render/table.ts";
+import type { Screen } from "./render/text.ts";
+
+/** What a command may use of its process; a test gives its own. */
+export interface Cli extends Surroundings {
+  readonly out: Screen;
+  readonly err: Screen;
+  readonly clock: Clock;
+  /** Fires on Ctrl-C and its like; the message of its reason is then the signal's name. */
+  readonly signal: AbortSignal;
+  /** Asks a person yes or no; absent without a terminal. */
+  confirm?(question: string): Promise<boolean>;
+  /** Opens the storage that options or settings name: those of `env`, by default the process's. */
+  connect(options: ConnectOptions, env?: Env): Promise<Client>;
+  /** The calculations known here, without storage; with `file`, the built-in ones and last the one of that file. */
+  calculations(file?: string): Promise<Calculations>;
+  /** The API of local instances; undefined if options or settings name a storage, or nothing runs. */
+  instances(options: ConnectOptions): Promise<InstanceApi | undefined>;
+  /** The instances of `leasefold up` that use the same storage. */
+  instanceStates?(options: ConnectOptions): Promise<LocalFile["instances"]>;
+  /** Opens a file in the program that the system has for it, such as the browser. */
+  openFile?(path: string): Promise<void>;
+  /** Starts a worker thread with code of these calculations; the caller stops it. */
+  startThread(access: FileAccess, file?: string): Promise<UserCode>;
+}
+
+export type AddCommand = (program: Command, session: Session) => void;
+
+/** What the parts of one command share. `options` is a function because commander parses them late. */
+export class Session {
+  readonly cli: Cli;
+  /** The exit code unless the command throws. */
+  exitCode = 0;
+  /** The exit code stays the same after Ctrl-C, as it is that of another program. */
+  keepsExitCode = false;
+  /** Time that the command may take to stop after Ctrl-C, such as to remove a half-written file. */
+  stopMs = 1_000;
+  readonly #options: () => ConnectOptions & { json?: boolean };
+  #client: Promise<Client> | undefined;
+
+  constructor(cli: Cli, options: () => ConnectOptions & { json?: boolean }) {
+    this.cli = cli;
+    this.#options = options;
+  }
+
+  json(): boolean {
+    return this.#options().json === true;
+  }
+
+  client(): Promise<Client> {
+    this.#client ??= this.cli.connect(this.#options());
+    return this.#client;
+  }
+
+  instances(): Promise<InstanceApi | undefined> {
+    return this.cli.instances(this.#options());
+  }
+
+  /** Which local instances are down and why; undefined if all run or there are none. */
+  async instancesDown(): Promise<string | undefined> {
+    return instancesDown((await this.cli.instanceStates?.(this.#options())) ?? []);
+  }
+
+  /** Notes which local instances are down, as the answer then may not change. */
+  async noteInstancesDown(): Promise<void> {
+    const down = await this.instancesDown();
+    if (down !== undefined) await this.note(down);
+  }
+
+  /** One value for programs, on one line. */
+  printJson(value: unknown): Promise<void> {
+    return this.print(JSON.stringify(value));
+  }
+
+  print(line: string): Promise<void> {
+    return this.cli.out.write(`${line}\n`);
+  }
+
+  printTable(columns: readonly Column[], rows: readonly Row[]): Promise<void> {
+    return this.cli.out.write(table(this.cli.out, columns, rows));
+  }
+
+  /** Resolves at Ctrl-C. */
+  stopped(): Promise<void> {
+    const { signal } = this.cli;
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  /** A line on standard error. */
+  note(line: string): Promise<void> {
+    return this.cli.err.write(`${line}\n`);
+  }
+  /** Shows a look and asks; throws `InputError` where nobody says yes. `what`: the command. */
+  async confirm(what: string, look: string, question: string): Promise<void> {
+    if (this.cli.confirm === undefined) {
+      const why = `${what} cannot ask for confirmation without a terminal: give --yes`;
+      throw new InputError("invalid", "not-confirmed", why, { field: "yes" });
+    }
+    await this.note(look);
+    if (!(await this.cli.confirm(question)))
+      throw new InputError("conflict", "not-confirmed", "nothing was done");
+  }
+}

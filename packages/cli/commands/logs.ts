@@ -1,0 +1,49 @@
+import type { Command } from "commander";
+import { type LogLine, type LogsQuery, logs } from "../../../src/engine/client/logs.ts";
+import { status } from "../../../src/engine/client/status.ts";
+import type { Session } from "../cli.ts";
+import { checkRange, wholeOption } from "../options.ts";
+import { count, countOf, oneLine, paint } from "../render/text.ts";
+
+const followEveryMs = 1_000;
+
+/** `leasefold logs RUN`: what the calculation printed. */
+export function addLogs(program: Command, session: Session): void {
+  program
+    .command("logs")
+    .argument("<run>", "id of the run")
+    .description("show what the code of a run printed, with its chunk, attempt and instance")
+    .option("--chunk <n>", "only that of one chunk", wholeOption)
+    .option("--max <n>", "lines at most, the newest (default: 1000)", wholeOption)
+    .option("--follow", "continue until the run has ended")
+    .action(async (run: string, { follow, ...query }: LogsQuery & { readonly follow?: boolean }) => {
+      for (const [name, value] of Object.entries(query)) checkRange(name, value as number, 0);
+      const client = await session.client();
+      const { clock, signal } = session.cli;
+      const known = new Set<string>();
+      for (;;) {
+        const active = follow === true && (await status(client, run)).active;
+        const found = await logs(client, run, { ...query, known });
+        if (session.json() && follow !== true) return await session.printJson(found);
+        for (const line of found.lines) {
+          known.add(line.attempt);
+          await session.print(session.json() ? JSON.stringify(line) : textOf(session, line));
+        }
+        if (!active || signal.aborted) return await tellRest(session, found.more, known.size);
+        await clock.sleep(followEveryMs, signal);
+      }
+    });
+}
+
+/** A person sees at once whether something is missing, and how to see it. */
+async function tellRest(session: Session, more: number, told: number): Promise<void> {
+  if (told === 0) await session.note("nothing was printed by attempts that have ended");
+  if (more > 0) await session.note(`${countOf(more, "line")} more; --max shows up to what was kept`);
+}
+
+function textOf(session: Session, { at, level, chunk, work, instance, text }: LogLine): string {
+  const where = chunk === undefined ? work : `chunk ${count(chunk)}`;
+  const head = paint(session.cli.out, "dim", `${at.slice(11, 23)} ${instance} ${where}`);
+  const plain = oneLine(text);
+  return `${head}  ${level === "error" ? paint(session.cli.out, "red", plain) : plain}`;
+}

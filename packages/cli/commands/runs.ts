@@ -1,0 +1,102 @@
+import { type Command, Option } from "commander";
+import { type ListedRun, listPhases } from "../../../src/engine/client/runs.ts";
+import type { RunsOptions } from "../../client/leasefoldClient.ts";
+import { apiOf } from "../apiHere.ts";
+import type { Session } from "../cli.ts";
+import { repeated, wholeOption } from "../options.ts";
+import { liveLine } from "../render/progress.ts";
+import { clipped, type Row, right, table } from "../render/table.ts";
+import {
+  count,
+  duration,
+  ofAllText,
+  oneLine,
+  percent,
+  progressToStop,
+  stateText,
+  styleOfWord,
+} from "../render/text.ts";
+
+/** `leasefold runs`: active runs, then those that have ended, a page at a time. */
+export function addRuns(program: Command, session: Session): void {
+  program
+    .command("runs")
+    .description("list the runs, active ones first, then the newest")
+    .option(
+      "--limit <n>",
+      "number of active runs to show, and of ended ones, at most (default: 50)",
+      wholeOption,
+    )
+    .option("--cursor <text>", "continue after an earlier page; its --json output has the cursor")
+    .addOption(new Option("--phase <phase>", "only runs in this phase").choices(listPhases))
+    .option("--calculation <name>", "only runs of this calculation")
+    .option("--tag <key=value>", "only runs with this tag; repeatable", repeated)
+    .option("--since <time>", "only runs submitted since: 2026-11-23, or so long ago, such as 30d")
+    .option("--prefix <text>", "only runs whose id begins so")
+    .action(async (query: RunsOptions) => {
+      const page = await (await apiOf(session)).runs(query);
+      const { runs: all } = page;
+      await session.noteInstancesDown();
+      if (session.json()) return await session.printJson(page);
+      const more = page.cursor !== undefined;
+      if (all.length === 0 && !more) return await session.print("no runs");
+      await session.cli.out.write(tableOf(session.cli.out, all));
+      if (more)
+        await session.note("there are more; --limit shows up to 1000, --cursor the next page (see --json)");
+    });
+}
+
+const tableOf = (screen: Parameters<typeof table>[0], all: readonly ListedRun[]): string =>
+  table(
+    screen,
+    ["RUN", "STATE", right("DONE"), right("PACKS"), right("ELAPSED"), clipped("CALCULATION")],
+    all.map(rowOfRun),
+  );
+
+function rowOfRun(run: ListedRun): Row {
+  const style = styleOfWord(run.word);
+  if (!("phase" in run)) {
+    const state = { text: stateText(run), style };
+    return [run.run, state, "", "", "", oneLine(run.error.message)];
+  }
+  const { packs } = run;
+  const upTo = "stop" in run ? run.stop?.next?.packs : undefined;
+  const told = progressToStop(run);
+  return [
+    run.run,
+    { text: stateText(run), style },
+    told === undefined ? "" : percent(told.ended, told.total),
+    packs === undefined ? "" : `${count(upTo?.total ?? packs.total)}${ofAllText(run)}`,
+    duration(run.elapsedS),
+    `${run.calculation} ${oneLine(JSON.stringify(run.params) ?? "…")}`,
+  ];
+}
+
+const watchEveryMs = 2_000;
+
+/** `leasefold watch`: a row for each active run until none is left, and a line for each that ends meanwhile. */
+export async function watchRuns(session: Session): Promise<void> {
+  const { runs } = await apiOf(session);
+  const { clock, out, signal } = session.cli;
+  const live = liveLine(out, clock);
+  let before = new Set<string>();
+  while (!signal.aborted) {
+    const { runs: all } = await runs({ limit: 50 });
+    const active = all.filter(({ active: is }) => is);
+    const now = new Set(active.map(({ run }) => run));
+    const over = all.filter(({ run }) => before.has(run) && !now.has(run));
+    if (session.json()) await session.printJson({ runs: active });
+    else {
+      if (over.length > 0) live.clear();
+      for (const one of over) await session.print(`${one.run} ${stateText(one)}`);
+      const key = JSON.stringify(active.map(({ run, word }) => [run, word]));
+      const room = { color: out.color, columns: out.columns - 1 };
+      if (active.length > 0) await live.show(tableOf(room, active).trimEnd(), key);
+    }
+    if (active.length === 0) break;
+    before = now;
+    await clock.sleep(watchEveryMs, signal);
+  }
+  await live.end();
+  if (!session.json() && !signal.aborted) await session.print("no run is active");
+}

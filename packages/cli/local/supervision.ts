@@ -1,0 +1,111 @@
+import type { Clock } from "../../../src/engine/storage/ports.ts";
+
+/** The timed rules of supervision: the pause before a restart, and the end of an instance that blocks. */
+
+/** Pause before the first start after an end; each further end in a row doubles it, up to the longest. */
+const firstPauseMs = 1_000;
+const longestPauseMs = 30_000;
+/** After so long a run the ends before it no longer count. */
+const calmMs = 60_000;
+
+/** An instance that ended by itself and does not run yet. */
+export interface Down {
+  readonly reason: string;
+  /** Ends in a row, the first included. */
+  readonly ends: number;
+}
+
+/** Counts an instance's ends. It is always started again, because what ended it may be gone by then. */
+export function makeRestarts(clock: Pick<Clock, "monotonicMs">) {
+  let down: Down | undefined;
+  let ends = 0;
+  let runsSinceMs: number | undefined;
+  return {
+    /** Set from an end until it runs again. */
+    get down(): Down | undefined {
+      return down;
+    },
+    runs() {
+      down = undefined;
+      runsSinceMs = clock.monotonicMs();
+    },
+    /** Gives the pause before the next start, in ms. One that was blocked has not run, however long that was. */
+    ended(reason: string, { blocked = false } = {}): number {
+      const calm = !blocked && runsSinceMs !== undefined && clock.monotonicMs() - runsSinceMs >= calmMs;
+      runsSinceMs = undefined;
+      ends = calm ? 1 : ends + 1;
+      down = { reason, ends };
+      return Math.min(longestPauseMs, firstPauseMs * 2 ** (ends - 1));
+    },
+  };
+}
+
+/** Time between a timeout and the end of the process (azure-webjobs-sdk, TimeoutAttribute). */
+const graceMs = 2_000;
+
+/**
+ * Times invocations from outside the instance, since user code may block its event loop. When one exceeds
+ * `functionTimeout`, the supervisor must end the whole process, as the real host does: Node cannot stop an invocation.
+ */
+export function makeTimeoutWatch(
+  functionTimeoutMs: number | null,
+  clock: Clock,
+  onTimeout: (functionName: string) => void,
+) {
+  /** By invocation: how to end its time. */
+  const running = new Map<string, () => void>();
+  return {
+    started(invocation: string, functionName: string): void {
+      if (functionTimeoutMs === null) return;
+      running.set(
+        invocation,
+        clock.after(functionTimeoutMs + graceMs, () => onTimeout(functionName)),
+      );
+    },
+    ended(invocation: string): void {
+      running.get(invocation)?.();
+      running.delete(invocation);
+    },
+    clear(): void {
+      for (const cancel of running.values()) cancel();
+      running.clear();
+    },
+  };
+}
+
+/**
+ * Calls `onIdle` once nothing has run for `idleMs`, as seen from outside the instance. A tick that does not come to lead is no
+ * work; one that lasts leads, as nothing else takes so long.
+ */
+export function makeIdleWatch(idleMs: number, clock: Clock, onIdle: () => void) {
+  const running = new Set<string>();
+  let workedAtMs = clock.monotonicMs();
+  let cancel = (): void => undefined;
+  const watch = (): void => {
+    cancel();
+    if (running.size > 0) return;
+    cancel = clock.after(Math.max(0, workedAtMs + idleMs - clock.monotonicMs()), onIdle);
+  };
+  watch();
+  return {
+    started(invocation: string): void {
+      running.add(invocation);
+      watch();
+    },
+    ended(invocation: string, functionName: string, ms: number): void {
+      running.delete(invocation);
+      if (!ticks.has(functionName) || ms >= ledMsMin) workedAtMs = clock.monotonicMs();
+      watch();
+    },
+    /** Its process has ended, and with it all that ran. */
+    exited(): void {
+      if (running.size > 0) workedAtMs = clock.monotonicMs();
+      running.clear();
+      watch();
+    },
+    clear: () => cancel(),
+  };
+}
+
+const ledMsMin = 5_000;
+const ticks: ReadonlySet<string> = new Set(["coordinator", "wake"]);

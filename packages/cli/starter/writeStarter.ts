@@ -1,0 +1,176 @@
+import { existsSync, readFileSync } from "node:fs";
+import { readFile, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import * as z from "zod";
+import { ConfigError, InputError } from "../../../src/engine/model/errors.ts";
+import { namePattern } from "../../../src/engine/model/identity.ts";
+import { builtIn } from "../../sql/builtIn.ts";
+import { makeFolder } from "../local/makeFolder.ts";
+import { badOption, isSystemError, systemReason } from "../options.ts";
+
+/**
+ * Writes `NAME.ts` and `NAME.test.ts`, and a project of npm where there is none yet. Links this package into the folder's
+ * `node_modules` unless `leasefold` is found from there, for editors and the test. Returns full paths, and as `node` what runs
+ * the test: a clone may have a newer Node than the system. Throws `InputError` before anything is written.
+ */
+export async function writeStarter(name: string, at: { folder: string; dir: string | undefined }) {
+  if (!namePattern.test(name)) {
+    const rule = "must be 1 to 40 lower-case letters, digits and dashes, beginning with a letter";
+    const message = `invalid name: ${JSON.stringify(name)}: ${rule}`;
+    throw new InputError("invalid", "bad-name", message, { field: "name" });
+  }
+  if (builtIn.some((known) => known.name === name)) {
+    const message = `the name is taken: there is a calculation named ${name} already`;
+    throw new InputError("conflict", "calculation-name", message, { field: "name" });
+  }
+  const root = folderAbove(import.meta.dirname, "package.json");
+  if (root === undefined) throw new ConfigError("no-package", "package.json is missing above the program");
+  // In a clone of this project the build packages what is in `calculations` for Azure.
+  const folder = resolve(at.folder, at.dir ?? (resolve(at.folder) === root ? "calculations" : "."));
+  const end = isModule(folder) ? "ts" : "mts";
+  const [calculation, test] = [join(folder, `${name}.${end}`), join(folder, `${name}.test.${end}`)];
+  const taken = [calculation, test].find((path) => existsSync(path));
+  if (taken !== undefined) {
+    const message = `the file exists: ${taken}: choose another name or --dir`;
+    throw new InputError("conflict", "file-exists", message);
+  }
+  const source = starterFolder();
+  const isInProject = folderAbove(folder, "package.json") !== undefined;
+  const project: string[] = [];
+  const write = async (file: string, to: string): Promise<void> => {
+    const text = (await readFile(join(source, file), "utf8"))
+      // The reader may use another linter.
+      .replace(/^ *\/\/ biome-ignore .*\n/gm, "")
+      .replaceAll("STARTING-NAME", name)
+      .replaceAll("./calculation.ts", `./${name}.${end}`);
+    await makeFolder(folder);
+    await writeFile(to, text, { flag: "wx" });
+  };
+  try {
+    await write("calculation.ts", calculation);
+    await write("calculation.test.ts", test);
+    if (!isInProject) project.push(...(await writeProject(name, folder, root)));
+  } catch (cause) {
+    throw badOption("dir", `cannot write in ${folder}: ${systemReason(cause)}`, "bad-folder");
+  }
+  const node = existsSync(nodeOf(root)) ? nodeOf(root) : "node";
+  return { calculation, test, project, root, node, ...(await link(folder, root)) };
+}
+
+/**
+ * Writes `package.json` and `tsconfig.json` and returns their paths. The package depends on this one, so that npm, which removes
+ * what no package asks for, keeps the link; a package that npm installed is asked for by its version.
+ */
+async function writeProject(name: string, folder: string, root: string): Promise<string[]> {
+  const own = ownPackageSchema.parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
+  const { "@types/node": types, typescript } = own.devDependencies;
+  // The system may have a Node that does not run TypeScript.
+  const ownNode = existsSync(nodeOf(root)) ? `./${nodeOf("node_modules/leasefold")}` : "node";
+  const isInstalled = root.split(sep).includes("node_modules");
+  const at = isInstalled ? `^${own.version}` : `file:${relative(folder, root).split(sep).join("/")}`;
+  const files = {
+    "package.json": {
+      name,
+      private: true,
+      type: "module",
+      scripts: { test: `${ownNode} --test` },
+      dependencies: { leasefold: at },
+      devDependencies: { "@types/node": types, typescript },
+    },
+    "tsconfig.json": {
+      compilerOptions: {
+        target: "es2024",
+        module: "nodenext",
+        strict: true,
+        noEmit: true,
+        allowImportingTsExtensions: true,
+        erasableSyntaxOnly: true,
+        skipLibCheck: true,
+        types: ["node"],
+      },
+    },
+  };
+  const written = Object.entries(files).map(async ([file, content]) => {
+    const path = join(folder, file);
+    if (existsSync(path)) return [];
+    await writeFile(path, `${JSON.stringify(content, null, 2)}\n`, { flag: "wx" });
+    return [path];
+  });
+  return (await Promise.all(written)).flat();
+}
+
+const ownPackageSchema = z.looseObject({
+  version: z.string(),
+  devDependencies: z.looseObject({ "@types/node": z.string(), typescript: z.string() }),
+});
+
+/** The Node that a clone has among its packages. */
+const nodeOf = (root: string): string => join(root, "node_modules", "node", "bin", "node");
+
+/**
+ * Makes `import "leasefold"` work in the folder, as `npm install` of this package would. `linked` is the link, if one had
+ * to be made; `unlinked` says why it could not be made, and what to do.
+ */
+async function link(folder: string, root: string): Promise<{ linked?: string; unlinked?: string }> {
+  try {
+    createRequire(join(folder, "x.js")).resolve("leasefold/package.json");
+    return {};
+  } catch {
+    // Not found, so a link is needed.
+  }
+  const linked = join(folder, "node_modules", "leasefold");
+  try {
+    await makeFolder(dirname(linked));
+    // A junction needs no rights on Windows; other systems ignore the type.
+    await symlink(root, linked, "junction");
+    await linkBin(folder, root);
+    return { linked };
+  } catch (cause) {
+    const why = `a link could not be made: ${systemReason(cause)}`;
+    return { unlinked: `the test needs the package leasefold: npm install ${root} (${why})` };
+  }
+}
+
+/** Makes `npx --no-install leasefold` work in the folder, except on Windows, which does not start such links. */
+async function linkBin(folder: string, root: string): Promise<void> {
+  const bin = join(folder, "node_modules", ".bin", "leasefold");
+  if (process.platform === "win32" || existsSync(bin)) return;
+  await makeFolder(dirname(bin));
+  // A dangling link may exist; the program can still be called by its path.
+  await symlink(join(root, "bin", "leasefold.js"), bin).catch(() => {});
+}
+
+/** The folder itself, or the nearest one above it, that has the file. */
+function folderAbove(folder: string, file: string): string | undefined {
+  if (existsSync(join(folder, file))) return folder;
+  return dirname(folder) === folder ? undefined : folderAbove(dirname(folder), file);
+}
+
+const packageSchema = z.looseObject({ type: z.unknown().optional() });
+
+/**
+ * Whether Node takes a `.ts` file for an ES module at once: in a CommonJS package it cannot import ES modules, and in one
+ * without a type Node tries that first, with a warning.
+ */
+function isModule(folder: string): boolean {
+  const root = folderAbove(folder, "package.json");
+  if (root === undefined) return true;
+  const file = join(root, "package.json");
+  try {
+    return packageSchema.parse(JSON.parse(readFileSync(file, "utf8"))).type === "module";
+  } catch (cause) {
+    const why = isSystemError(cause) ? systemReason(cause) : "it must hold a JSON object";
+    throw new ConfigError("bad-package-json", `${file} is no package.json that can be read: ${why}`, {
+      cause,
+    });
+  }
+}
+
+/** In the bundle it is beside the program, in the source it is the folder of this file. */
+function starterFolder(): string {
+  const folders = [join(import.meta.dirname, "starter"), import.meta.dirname];
+  const found = folders.find((folder) => existsSync(join(folder, "calculation.ts")));
+  if (found !== undefined) return found;
+  throw new ConfigError("no-starter", "the starting file is missing: run npm run build");
+}

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { workers } from "../../../../src/engine/client/inspection/workers.ts";
+import { signBlobs } from "../../../../src/engine/model/names.ts";
+import { clientWorld, names } from "../../../../test/client/clientWorld.ts";
+import { putSign, signedWork } from "../../../../test/support/signedProcess.ts";
+import { markEnded } from "../../local/markEnded.ts";
+
+async function signs() {
+  const { client, storage } = await clientWorld();
+  return {
+    ...{ client, blobs: storage.blobs },
+    mark: (how: string) => markEnded(storage.blobs, names.coordination, "node-1", how),
+    told: async () => {
+      const found = (await workers(client)).workers;
+      return found.map(({ instance, boot, state, ended }) => [instance, boot, state, ended]);
+    },
+  };
+}
+
+test("the sign of a process that died says at once how, and keeps what it computed", async () => {
+  const { client, mark, told } = await signs();
+  await putSign(client, "node-1", { works: [signedWork(17)] });
+  await putSign(client, "node-11", { works: [signedWork(18)] });
+  await mark("signal SIGKILL");
+  expect(await told()).toEqual([
+    ["node-1", "a1b2c3d4", "ended", "signal SIGKILL"],
+    ["node-11", "a1b2c3d4", "live", undefined],
+  ]);
+  expect((await workers(client)).workers[0]?.computes).toMatchObject([{ work: "pack 17" }]);
+});
+
+test("an earlier death of the instance keeps its own words", async () => {
+  const { client, mark, told } = await signs();
+  await putSign(client, "node-1.first", { ended: "exit code 3" });
+  await putSign(client, "node-1.second");
+  await mark("out of memory");
+  expect((await told()).sort()).toEqual([
+    ["node-1", "first", "ended", "exit code 3"],
+    ["node-1", "second", "ended", "out of memory"],
+  ]);
+});
+
+test("a sign that the last call of the process writes meanwhile is marked all the same", async () => {
+  const { client, blobs, mark, told } = await signs();
+  await putSign(client, "node-1");
+  const list = blobs.list;
+  let listed = 0;
+  Object.assign(blobs, {
+    async list(...given: Parameters<typeof list>) {
+      const page = await list(...given);
+      const [own] = page.blobs;
+      listed += 1;
+      if (listed === 1 && own !== undefined)
+        await blobs.setMetadata(names.coordination, own.name, own.metadata, { ifMatch: own.etag });
+      return page;
+    },
+  });
+  await mark("exit code 1");
+  expect(await told()).toEqual([["node-1", "a1b2c3d4", "ended", "exit code 1"]]);
+});
+
+test("a planned stop has left no sign, and a sign that cannot be read harms nothing", async () => {
+  const { client, blobs, mark, told } = await signs();
+  await mark("exit code 0");
+  expect(await told()).toEqual([]);
+  await blobs.create(names.coordination, `${signBlobs}node-1.x`, "", { metadata: { v: "9" } });
+  await putSign(client, "node-1.y");
+  await mark("exit code 0");
+  expect(await told()).toEqual([["node-1", "y", "ended", "exit code 0"]]);
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { command } from "../../../src/engine/client/commands/command.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { cliWorld } from "./cliWorld.ts";
+
+const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
+const request = { calculation: "sum", params: { to: 100 }, id: "r1" };
+
+describe("leasefold runs, status, cancel, cap", () => {
+  it("list runs in a table that fits 80 columns", async () => {
+    const { run, client, putState } = await cliWorld();
+    expect((await run("runs")).out).toBe("no runs\n");
+    const first = await submit(client, { ...request, params: { to: 100, label: "a label that is long" } });
+    await putState(first, { phase: "computing", layout, packsDone: 5 });
+    expect((await run("runs")).out).toBe(
+      [
+        "RUN  STATE      DONE  PACKS  ELAPSED  CALCULATION",
+        'r1   computing  50 %     10      0 s  sum {"to":100,"label":"a label that is lo…',
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("watch a run to its end", async () => {
+    const { start, world, client, putState } = await cliWorld();
+    const submitted = await submit(client, request);
+    const { ended } = start("watch r1");
+    await world.advance(1_000);
+    await putState(submitted, { phase: "cancelled", finishedMs: client.clock.wallMs() });
+    const { exitCode, out } = await world.finish(ended);
+    expect(exitCode).toBe(1);
+    expect(out).toMatch(/^waiting {2}0 s\ncancelled {2}1 s\nr1 {2}cancelled\n/);
+  });
+
+  it("wait for the leader's answer to a command", async () => {
+    const { start, run, world, client, putState } = await cliWorld();
+    const submitted = await submit(client, request);
+    const { ended } = start("cap r1 7");
+    await world.advance(500);
+    await putState(submitted, { phase: "computing", command: 1, answer: "done", cap: 7 });
+    expect(await world.finish(ended)).toEqual({ exitCode: 0, out: "r1  cap 7: done, computing\n", err: "" });
+    expect((await run("cancel r1")).out).toBe("r1  cancel: asked; no leader has answered yet\n");
+  });
+
+  it("tell a command that came too late with exit code 2", async () => {
+    const { start, run, world, client, putState } = await cliWorld();
+    const submitted = await submit(client, request);
+    const { ended } = start("cancel r1");
+    await world.advance(500);
+    await putState(submitted, { phase: "finishing", command: 1, answer: "too-late" });
+    expect(await world.finish(ended)).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("too late"),
+    });
+    await putState(submitted, { phase: "complete" });
+    expect(await run("cancel r1")).toMatchObject({
+      exitCode: 2,
+      err: "leasefold: run r1 is complete already\n",
+    });
+  });
+
+  it("show a command that no leader has seen", async () => {
+    const { run, client } = await cliWorld();
+    await submit(client, request);
+    await command(client, "r1", { kind: "cancel" });
+    expect((await run("status r1")).out).toContain("command      no. 1: pending\n");
+  });
+});

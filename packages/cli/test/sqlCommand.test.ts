@@ -1,0 +1,77 @@
+import { DuckDBInstance } from "@duckdb/node-api";
+import { describe, expect, test } from "vitest";
+import { names } from "../../../test/client/clientWorld.ts";
+import { type CliWorld, cliWorld } from "./cliWorld.ts";
+
+/** A world with two files of trips, 12,000 rows in all. */
+async function tripsWorld(): Promise<CliWorld> {
+  const world = await cliWorld();
+  const row = (i: number): string => `${i},z${i % 3},${i / 4},note ${"x".repeat(i % 50)}\n`;
+  for (const [index, name] of ["a", "b"].entries()) {
+    const lines = Array.from({ length: 6_000 }, (_one, i) => row(6_000 * index + i));
+    await world.storage.blobs.create(
+      names.inputs,
+      `trips/${name}.csv`,
+      `id,zone,total,note\n${lines.join("")}`,
+    );
+  }
+  return world;
+}
+
+// DuckDB reads files in earnest, so no virtual time is waited for.
+const ran = (world: CliWorld, line: string) => world.start(line).ended;
+
+const query = "--query select\tzone,avg(total)\ta\tfrom\tdata\tgroup\tby\tzone\torder\tby\tzone";
+
+describe("leasefold sql --explain", () => {
+  test("prints the three steps, the columns, files, bytes and chunks", async () => {
+    const world = await tripsWorld();
+    const { exitCode, out, err } = await ran(world, `sql --explain --source ${names.inputs}/trips/ ${query}`);
+    expect([exitCode, err]).toEqual([0, ""]);
+    expect(out).toMatch(/^ *map +SELECT .*sum\(total\) AS s0, count\(total\) AS s1 FROM "data" GROUP BY/m);
+    expect(out).toMatch(/^ *reduce +select k0, sum\(s0\) as s0, .* from parts group by k0/m);
+    expect(out).toMatch(/^ *finish +with merged as \(.*\) SELECT .*ORDER BY/m);
+    expect(out).toMatch(/^ *columns +2 of 4: zone, total$/m);
+    expect(out).toMatch(/^ *files +2 of 2 files, ([\d.]+ KB) of \1$/m);
+    expect(out).toMatch(/^ *chunks +1$/m);
+  });
+
+  test("its statements are DuckDB's answer when they are run one after the other", async () => {
+    const world = await tripsWorld();
+    const { out } = await ran(world, `sql --explain --json --source ${names.inputs}/trips/ ${query}`);
+    const explained = JSON.parse(out);
+    const connection = await (await DuckDBInstance.create(":memory:", { threads: "1" })).connect();
+    const whole =
+      "create view data as select i as id, 'z' || i % 3 as zone, i / 4.0::double as total from range(12000) t(i)";
+    await connection.run(whole);
+    await connection.run(`create table parts as ${explained.map}`);
+    const rows = (await connection.runAndReadAll(explained.finish)).getRowsJson();
+    const truth = await connection.runAndReadAll(
+      "select zone, avg(total) from data group by zone order by zone",
+    );
+    expect(rows).toEqual(truth.getRowsJson());
+    expect(explained).toMatchObject({
+      columns: ["zone", "total"],
+      columnsThere: 4,
+      files: 2,
+      filesRead: 2,
+      chunks: 1,
+    });
+    expect(explained.bytesRead).toBe(explained.fileBytes);
+  });
+
+  test("refuses a query that does not decompose, and says how to write it", async () => {
+    const world = await tripsWorld();
+    const asked = "--query select\tid,sum(total)\tover\t(order\tby\tid)\tfrom\tdata";
+    const { exitCode, out, err } = await ran(world, `sql --explain --source ${names.inputs}/trips/ ${asked}`);
+    expect([exitCode, out]).toEqual([7, ""]);
+    expect(err).toMatch(/^leasefold: query: a window function over rows .*Use it over groups/);
+  });
+
+  test("needs --explain, and names a parameter that is wrong", async () => {
+    const world = await cliWorld();
+    expect(await ran(world, `sql --source a/b ${query}`)).toMatchObject({ exitCode: 2, out: "" });
+    const { exitCode, err } = await ran(world, "sql --explain --source a/b --qeury x");
+    expect([exitCode, err]).toEqual([2, expect.stringContaining("did you mean --query?")]);
+  });
+});

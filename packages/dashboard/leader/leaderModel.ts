@@ -1,0 +1,40 @@
+import type { LeaderView } from "../../../src/engine/client/leader.ts";
+import { duration } from "../../../src/engine/model/figures.ts";
+
+export type KnownTerm = Exclude<LeaderView, { readonly kind: "never" | "unreadable" }>["terms"][number];
+
+/** Storage tells the times of beats in whole seconds; a shorter gap is a hand-over. */
+const gapSMin = 1;
+
+/** The terms as rows of a table, newest first: how long each led, and how long nobody had led before it. */
+export function termRows(terms: readonly KnownTerm[], leading: boolean, nowMs: number) {
+  return terms
+    .map((one, index) => {
+      const next = terms[index + 1];
+      const before = terms[index - 1];
+      const open = next === undefined && leading;
+      const sinceMs = Date.parse(one.since);
+      const untilMs = open ? nowMs : Date.parse(one.until ?? next?.since ?? one.since);
+      const gapS = before?.until === undefined ? 0 : (sinceMs - Date.parse(before.until)) / 1_000;
+      const known = open || one.until !== undefined || next !== undefined;
+      return {
+        ...one,
+        open,
+        led: known
+          ? `${!open && one.until === undefined ? "≤ " : ""}${duration(Math.max(0, untilMs - sinceMs) / 1_000)}`
+          : "–",
+        ...(gapS >= gapSMin ? { gap: duration(gapS) } : {}),
+      };
+    })
+    .reverse();
+}
+
+/** The instances that led one of these terms; an instance that never led is not known from them. */
+export function instancesOf(terms: readonly KnownTerm[]) {
+  const known = new Map<string, { readonly name: string; readonly terms: number; readonly last: string }>();
+  for (const { holder, since } of terms) {
+    const terms = (known.get(holder)?.terms ?? 0) + 1;
+    known.set(holder, { name: holder, terms, last: since });
+  }
+  return [...known.values()].sort((a, b) => b.last.localeCompare(a.last));
+}

@@ -1,0 +1,114 @@
+import { open, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline, Readable } from "node:stream";
+import { createGunzip, createZstdDecompress } from "node:zlib";
+import { type FileFact, type Files, releasePiece } from "../../../src/engine/calculation/files.ts";
+import { CalculationError, messageOf } from "../../../src/engine/model/errors.ts";
+import type { Session } from "../duck/session.ts";
+import type { FileFormat } from "./fileFormat.ts";
+import { sourceLimits } from "./sourceLimits.ts";
+
+const { sampleBytes, localBytesMax } = sourceLimits;
+
+/** By the ending DuckDB knows how a local file is compressed. */
+export const endingOf = (compression: FileFormat["compression"]): string =>
+  ({ none: "", gzip: ".gz", zstd: ".zst" })[compression];
+
+/** A path that no file of the session ever had. */
+export const newPath = (session: Session, ending = ""): string =>
+  join(session.folder, `${session.nextName()}${ending}`);
+
+/** A local file, and where its bytes are from. */
+export interface LocalFile {
+  readonly path: string;
+  readonly file: FileFact;
+  readonly from: number;
+}
+
+/** Bytes `[from, to)` of a file. */
+export interface ByteRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Writes ranges of a file to a local one: one after the other, or with `sparse` each where it is in the file, into
+ * one that is there. Throws `CalculationError` for more bytes than a worker's disk has room for.
+ */
+export async function fetchRanges(
+  file: FileFact,
+  ranges: readonly ByteRange[],
+  { path, sparse = false }: { readonly path: string; readonly sparse?: boolean },
+  files: Files,
+): Promise<void> {
+  const bytes = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
+  if (bytes > localBytesMax) throw tooLarge(file, bytes);
+  const local = await open(path, sparse ? "r+" : "w");
+  try {
+    let end = 0;
+    for (const { from, to } of ranges) {
+      let at = sparse ? from : end;
+      for await (const piece of files.read(file, { from, to })) {
+        await local.write(piece, 0, piece.length, at);
+        at += piece.length;
+        releasePiece(piece);
+      }
+      end = at;
+    }
+  } finally {
+    await local.close();
+  }
+}
+
+export const fetchFile = (file: FileFact, path: string, files: Files): Promise<void> =>
+  fetchRanges(file, [{ from: 0, to: file.bytes }], { path }, files);
+
+/** Writes the first whole records of a text file, unpacked. */
+export async function fetchSample(
+  file: FileFact,
+  { kind, compression }: FileFormat,
+  path: string,
+  files: Files,
+): Promise<void> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of unpacked(file, compression, files)) {
+      pieces.push(Buffer.from(piece));
+      bytes += piece.length;
+      if (bytes > sampleBytes) break;
+    }
+  } catch (cause) {
+    if (!/^Z_|^ZSTD_/.test(String((cause as { code?: unknown }).code))) throw cause;
+    throw new CalculationError("bad-file", `${file.path} is cut or damaged: ${messageOf(cause)}`, { cause });
+  }
+  const all = Buffer.concat(pieces);
+  await writeFile(path, bytes > sampleBytes ? wholeRecords(all, kind) : all);
+}
+
+async function* unpacked(file: FileFact, compression: FileFormat["compression"], files: Files) {
+  const packed = files.read(file, compression === "none" ? { to: sampleBytes + 1 } : {});
+  if (compression === "none") return yield* packed;
+  const unzip = compression === "gzip" ? createGunzip() : createZstdDecompress();
+  // The pipeline ends both sides when either fails or the caller stops early. The loop throws the error.
+  pipeline(Readable.from(packed), unzip, () => {});
+  yield* unzip as AsyncIterable<Uint8Array>;
+}
+
+/** Up to the last line feed; of CSV, to the last that an even number of quotes comes before. */
+function wholeRecords(bytes: Buffer, kind: FileFormat["kind"]): Buffer {
+  let [quotes, end] = [0, 0];
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === 0x22) quotes += 1;
+    if (byte === 0x0a && (kind !== "csv" || quotes % 2 === 0)) end = at + 1;
+  }
+  return end === 0 ? bytes : bytes.subarray(0, end);
+}
+
+const tooLarge = ({ path }: FileFact, bytes: number): CalculationError =>
+  new CalculationError(
+    "file-too-large",
+    `${path}: ${bytes} bytes would be one chunk; the limit is ${localBytesMax} (localBytesMax); ` +
+      "upload it in several files, as Parquet, or unpacked",
+  );

@@ -1,0 +1,121 @@
+import { isUtf8 } from "node:buffer";
+import { readFile, writeFile } from "node:fs/promises";
+import { CalculationError } from "../../../src/engine/model/errors.ts";
+import { isRecord } from "../../../src/engine/model/json.ts";
+import { type Session, textLiteral } from "../duck/session.ts";
+import type { FileKind } from "./fileFormat.ts";
+import type { LocalFile } from "./localFile.ts";
+import type { ReadOptions } from "./readOptions.ts";
+import { sourceLimits } from "./sourceLimits.ts";
+
+/** Records that were left out because they do not have the columns and types of the source. */
+export interface Rejects {
+  readonly count: number;
+  /** The first of them, in order. */
+  readonly first: readonly Reject[];
+}
+
+interface Reject {
+  readonly file: string;
+  /** Where the record begins; in a compressed file, in its content. */
+  readonly byte: number;
+  readonly why: string;
+}
+
+export const noRejects: Rejects = { count: 0, first: [] };
+
+export const joinRejects = (a: Rejects, b: Rejects): Rejects => ({
+  count: a.count + b.count,
+  first: [...a.first, ...b.first].slice(0, sourceLimits.rejectsShown),
+});
+
+/** Throws `CalculationError` naming the first rejected record if there are more than the run allows. */
+export function refuseRejects({ count, first: [first] }: Rejects, max: number): void {
+  if (count <= max || first === undefined) return;
+  const others = count === 1 ? "" : ` (and ${count - 1} more)`;
+  throw new CalculationError(
+    "bad-record",
+    `${first.file}: the record at byte ${first.byte}: ${first.why}${others}; ` +
+      `with --rejects-max ${count} or more they are left out and counted`,
+  );
+}
+
+/** The records of CSV files that DuckDB has rejected in this use of the session. */
+export async function takeRejects(local: readonly LocalFile[], session: Session): Promise<Rejects> {
+  const there = await session.rows(
+    "select 1 from duckdb_tables() where table_name = 'reject_errors' and estimated_size > 0",
+  );
+  if (there.length === 0) return noRejects;
+  // A statement may read a file twice, and a record may have several faults.
+  const rows = await session.rows(
+    `select file_path, line_byte_position as byte, count(*) over () as n,
+       first(case error_type when 'CAST' then 'the value of column "' || column_name || '" is not of its type'
+         else lower(error_type) || ': ' || error_message end order by column_idx) as why
+     from reject_errors join reject_scans using (scan_id, file_id) group by file_path, line_byte_position
+     order by list_position([${local.map(({ path }) => textLiteral(path)).join(", ")}]::varchar[], file_path), byte
+     limit ${sourceLimits.rejectsShown}`,
+  );
+  const origins = new Map(local.map((one) => [one.path, one]));
+  const first = rows.flatMap((row) => {
+    const origin = origins.get(String(row["file_path"]));
+    const byte = (origin?.from ?? 0) + Number(row["byte"]) - 1;
+    return origin === undefined ? [] : [{ file: origin.file.path, byte, why: String(row["why"]) }];
+  });
+  return { count: Number(rows[0]?.["n"] ?? 0), first };
+}
+
+/** What a result says of the records that it leaves out; empty if there are none. */
+export const rejectNotes = ({ count, first }: Rejects): string[] =>
+  count === 0
+    ? []
+    : [
+        `${count} record${count === 1 ? " is" : "s are"} left out because they do not fit the columns`,
+        ...first.map(({ file, byte, why }) => `left out: ${file}, byte ${byte}: ${why}`.slice(0, 500)),
+      ];
+
+/**
+ * Takes the lines of local NDJSON files out that are no JSON objects. DuckDB fails at the first of them and does not say how
+ * many there are, so this reads the files a second time, after such a failure.
+ */
+export async function takeBadLines(local: readonly LocalFile[]): Promise<Rejects> {
+  let found = noRejects;
+  for (const { path, file, from } of local) {
+    const bytes = await readFile(path);
+    const kept: Buffer[] = [];
+    for (let at = 0; at < bytes.length; ) {
+      const end = bytes.indexOf(0x0a, at) + 1 || bytes.length;
+      const line = bytes.subarray(at, end);
+      if (isObject(line.toString())) kept.push(line);
+      else {
+        const reject = { file: file.path, byte: from + at, why: "the line is not a JSON object" };
+        found = joinRejects(found, { count: 1, first: [reject] });
+      }
+      at = end;
+    }
+    await writeFile(path, Buffer.concat(kept));
+  }
+  return found;
+}
+
+/** Throws `CalculationError` for a local text file that is not UTF-8: DuckDB's own errors for one are many, and none says so. */
+export async function refuseOtherEncoding(
+  local: readonly Pick<LocalFile, "path" | "file">[],
+  { kind, options }: { readonly kind: FileKind; readonly options: ReadOptions },
+): Promise<void> {
+  if (kind === "parquet" || options["encoding"] !== undefined) return;
+  for (const { path, file } of local)
+    if (!/\.(gz|zst)$/.test(path) && !isUtf8(await readFile(path)))
+      throw new CalculationError(
+        "bad-encoding",
+        `${file.path} is not UTF-8: ${kind === "csv" ? `name its encoding, such as --read "encoding='latin-1'"` : "JSON must be"}`,
+      );
+}
+
+function isObject(line: string): boolean {
+  if (line.trim() === "") return true;
+  try {
+    return isRecord(JSON.parse(line));
+  } catch {
+    return false;
+  }
+}

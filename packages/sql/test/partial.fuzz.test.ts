@@ -1,0 +1,39 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { isUnreadable } from "../../../src/engine/model/errors.ts";
+import { fuzzRuns } from "../../../test/support/fuzzRuns.ts";
+import { hostileBytes } from "../../../test/support/hostileValues.ts";
+import { decodePartial, encodePartial } from "../partial.ts";
+
+const runs = fuzzRuns(500, 50_000);
+
+/** Decodes, or throws one of the two errors that callers know; anything else is thrown on. */
+function decodes(decode: () => unknown): boolean {
+  try {
+    decode();
+    return true;
+  } catch (error) {
+    if (isUnreadable(error)) return false;
+    throw error;
+  }
+}
+
+test("a partial of sql decodes, or is corrupt: what its header lacks is found before it is used", () => {
+  const reject = { file: "a", byte: 1, why: "b" };
+  const header = { rejects: { count: 1, first: [reject] }, named: ["a"], texts: [["a", "JSON"]] } as const;
+  const bytesOf = (json: Buffer): Uint8Array => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(json.length);
+    return Buffer.concat([length, json]);
+  };
+  expect(decodePartial(encodePartial({ ...header, rows: Buffer.from("x") }))).toMatchObject(header);
+  for (const other of [null, 1, {}, { ...header, rejects: 1 }, { ...header, texts: ["a"] }])
+    expect(decodes(() => decodePartial(bytesOf(Buffer.from(JSON.stringify(other)))))).toBe(false);
+  fc.assert(
+    fc.property(hostileBytes([header]), (bytes) => {
+      decodes(() => decodePartial(bytes));
+      decodes(() => decodePartial(bytesOf(bytes)));
+    }),
+    runs,
+  );
+});

@@ -1,0 +1,39 @@
+import { afterAll, expect, test } from "vitest";
+import { threadPool } from "../../../src/app/threadPool.ts";
+import type { FileAccess } from "../../../src/engine/calculation/files.ts";
+import { threadEntry } from "../app/threadEntry.ts";
+
+const bytes = Buffer.from("a\n1\n2\n");
+const file = { path: "data/a.csv", bytes: bytes.length, etag: "1" };
+const access: FileAccess = {
+  list: async () => ({ files: [file] }),
+  read: async (_file, from, to) => bytes.subarray(from, to).slice(),
+};
+const pool = threadPool({ threads: 1, memoryMb: 512, files: [], access, onIdleCrash() {} }, threadEntry);
+afterAll(() => pool.stop());
+
+/** Computes the only chunk of a query, planned in the same thread. */
+async function compute(query: string, limitMs: number): Promise<unknown> {
+  const params = {
+    source: "data/",
+    query,
+    table: [],
+    format: "auto",
+    read: "",
+    chunkBytes: 65_536,
+    rejectsMax: 0,
+  };
+  const inputs: unknown[] = [];
+  const sink = async (some: readonly unknown[]) => void inputs.push(...some);
+  const work = { calculation: "sql", params: { ...params, resultFormat: "json" } };
+  await pool.plan(work, sink, { urgent: false, limitMs: 20_000 });
+  return pool.compute({ ...work, from: 0, to: 1, count: 1, inputs }, { urgent: false, limitMs });
+}
+
+// A thread in which DuckDB works does not end: without an interrupt, its core would be busy for days.
+test("a query that never ends is interrupted before its thread has to be ended, which then takes other work", async () => {
+  const endless = "(select count(*) from range(10000000000000) t(x) where hash(x) = 1)";
+  const ended = compute(`select max(a + ${endless}) as n from data`, 6_000);
+  await expect(ended).rejects.toMatchObject({ code: "query-too-long" });
+  await expect(compute("select count(*) as n from data", 20_000)).resolves.toHaveProperty("bytes");
+});
