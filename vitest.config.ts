@@ -48,6 +48,7 @@ const rooms = [
 ];
 const inRooms = (files: string) => rooms.map((room) => `${room}/**/${files}`);
 const browser = "packages/dashboard/test/browser/**/*.test.ts";
+const emulator = "packages/cli/test/emulator/*.test.ts";
 
 /** Commands that start a thread of user code for each case, and the reader of templates tried on planted mistakes. */
 const deepUnit = [
@@ -62,18 +63,18 @@ const e2e = ["test/e2e/{up,engineSteering,local,tokenHost}.test.ts"];
 const scale = ["test/sim/scale/{leading,sharedCores}.test.ts"];
 
 /** CPU of the emulator as it is installed beside the one that `up` starts. */
-const emulatorSpeed = ["test/contract/azuriteSpeed.test.ts"];
+const emulatorSpeed = ["packages/cli/test/emulator/azuriteSpeed.test.ts"];
 /** Of the simulation, what tells how evenly runs share. */
 const pace = ["test/sim/engine/fairness.test.ts"];
 
 /** What `npm test` runs, after every change: nothing in it is drawn. */
 const usual = [
-  project("unit", inRooms("*.test.ts"), { isolate: false, exclude: [browser, ...alone, ...deepUnit], ...computing }),
+  project("unit", inRooms("*.test.ts"), { isolate: false, exclude: [browser, emulator, ...alone, ...deepUnit], ...computing }),
   project("unit-alone", alone, computing),
   project("sim", ["test/sim/{engine,election}/**/*.test.ts", "test/sim/*.test.ts", ...scale], {
     ...{ exclude: pace, ...computing },
   }),
-  project("contract", ["test/contract/**/*.test.ts"], {
+  project("contract", ["test/contract/**/*.test.ts", emulator], {
     ...{ globalSetup: "test/runner/sharedAzurite.ts", exclude: emulatorSpeed },
   }),
   project("e2e", e2e),

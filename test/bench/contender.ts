@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { makePollBackoff } from "../../packages/cli/local/host/queueTrigger.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { electionFrom } from "../../src/election/settings.ts";
 import { Coordinator, type TickRequest } from "../../src/engine/leader/tick.ts";
@@ -10,6 +9,7 @@ import { namesOf } from "../../src/engine/model/names.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
 import type { ContentLease } from "../../src/engine/storage/ports.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/engine/storage/system.ts";
+import { makePollBackoff } from "../../src/host/queueTrigger.ts";
 
 /**
  * One contender in a process of its own, for the takeover bench: the app's coordinator with the app's settings, its

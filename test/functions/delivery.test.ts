@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { triggerMetadata } from "../../packages/cli/local/host/queueDelivery.ts";
 import { deliveryOf, tellLate } from "../../src/app/functions/registerTriggers.ts";
+import { triggerMetadata } from "../../src/host/queueDelivery.ts";
 
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 const context = { triggerMetadata: { id: "m1", dequeueCount: 3 } };

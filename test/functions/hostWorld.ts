@@ -1,15 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { vi } from "vitest";
-import {
-  installCoreModule,
-  makeCoreModule,
-  type ProgrammingModel,
-} from "../../packages/cli/local/host/coreModule.ts";
-import { listenerOf } from "../../packages/cli/local/host/functionListeners.ts";
-import { makeHostLog } from "../../packages/cli/local/host/hostLog.ts";
-import { makeInvoker } from "../../packages/cli/local/host/invoker.ts";
-import type { InstanceMessage } from "../../packages/cli/local/instanceMessages.ts";
 import type { App } from "../../src/app/functions/app.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
@@ -19,6 +10,11 @@ import type { LogEvent } from "../../src/engine/model/log.ts";
 import type { Storage } from "../../src/engine/storage/ports.ts";
 import type { WorkerPorts } from "../../src/engine/worker/ports.ts";
 import { processState } from "../../src/engine/worker/processState.ts";
+import { installCoreModule, makeCoreModule, type ProgrammingModel } from "../../src/host/coreModule.ts";
+import { listenerOf } from "../../src/host/functionListeners.ts";
+import { makeHostLog } from "../../src/host/hostLog.ts";
+import type { InstanceMessage } from "../../src/host/instanceMessages.ts";
+import { makeInvoker } from "../../src/host/invoker.ts";
 import { portsOf } from "../api/apiWorld.ts";
 import { engineWorld } from "../support/engineWorld.ts";
 import { firstCode, rangesCode } from "../support/rangesCode.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { makePollBackoff } from "../../packages/cli/local/host/queueTrigger.ts";
 import { electionSettings, fastTakeover } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
+import { makePollBackoff } from "../../src/host/queueTrigger.ts";
 import type { VirtualClock } from "../support/virtualClock.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 

@@ -21,12 +21,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...["engine/model", "engine/storage", "engine/calculation", "engine/worker"],
     ...["calculations", "app/functions"],
   ],
+  // What the simulation, the tests and instances on this machine run on.
+  host: ["engine/model", "engine/storage"],
   // Optional, so nothing above imports them.
   "packages/sql": ["engine/model", "engine/calculation", "engine/worker", "calculations", "app"],
-  "packages/cli/local": ["engine/model", "engine/storage", "azure"],
+  "packages/cli/local": ["engine/model", "engine/storage", "azure", "host"],
   // It runs the engine itself for `check`: what one process of the app composes, on the storage twin.
   "packages/cli": [
-    ...["engine", "election", "azure", "calculations", "app", "app/api"],
+    ...["engine", "election", "azure", "calculations", "app", "app/api", "host"],
     ...["packages/client", "packages/cli/local", "packages/sql"],
   ],
   // It runs in a browser: values of `model` only, which a test below checks, and types of the answers that it reads.
@@ -38,7 +40,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 /** Packages that only some rooms may import. */
 const confined: readonly { readonly packages: RegExp; readonly rooms: readonly string[] }[] = [
   { packages: /^@azure\/(storage|identity|core)/, rooms: ["azure"] },
-  { packages: /^@azure\/functions/, rooms: ["app/functions", "packages/cli/local"] },
+  { packages: /^@azure\/functions/, rooms: ["app/functions", "host", "packages/cli/local"] },
   { packages: /^piscina$/, rooms: ["engine/worker"] },
   { packages: /^commander$/, rooms: ["packages/cli"] },
   { packages: /^@duckdb\//, rooms: ["packages/sql"] },

@@ -1,11 +1,3 @@
-import { makeHostLog } from "../../packages/cli/local/host/hostLog.ts";
-import { startQueueListener } from "../../packages/cli/local/host/queueTrigger.ts";
-import {
-  type Listener,
-  parseSchedule,
-  startTimer,
-  type TimerStore,
-} from "../../packages/cli/local/host/timerTrigger.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
 import { limits } from "../../src/engine/model/limits.ts";
@@ -17,6 +9,9 @@ import type { Clock, Storage } from "../../src/engine/storage/ports.ts";
 import { handlePoison, handleWork } from "../../src/engine/worker/handleWork.ts";
 import type { Delivery, WorkerPorts } from "../../src/engine/worker/ports.ts";
 import { processState } from "../../src/engine/worker/processState.ts";
+import { makeHostLog } from "../../src/host/hostLog.ts";
+import { startQueueListener } from "../../src/host/queueTrigger.ts";
+import { type Listener, parseSchedule, startTimer, type TimerStore } from "../../src/host/timerTrigger.ts";
 import { type FarCall, farStorage } from "./farStorage.ts";
 import { network, type Weather } from "./network.ts";
 import { firstCode, type RangesOptions, rangesCode } from "./rangesCode.ts";

@@ -1,5 +1,5 @@
-import type { TimerStore } from "../../packages/cli/local/host/timerTrigger.ts";
 import type { Clock } from "../../src/engine/storage/ports.ts";
+import type { TimerStore } from "../../src/host/timerTrigger.ts";
 
 /** Length of the lease by which one instance has the timer, renewed at half of it (azure-webjobs-sdk, SingletonOptions). */
 const timerLeaseMs = 60_000;

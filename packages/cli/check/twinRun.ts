@@ -17,8 +17,8 @@ import { handlePoison, handleWork } from "../../../src/engine/worker/handleWork.
 import type { Delivery, WorkerPorts } from "../../../src/engine/worker/ports.ts";
 import { processState } from "../../../src/engine/worker/processState.ts";
 import type { UserCode } from "../../../src/engine/worker/threads/userCode.ts";
-import { makeHostLog } from "../local/host/hostLog.ts";
-import { startQueueListener } from "../local/host/queueTrigger.ts";
+import { makeHostLog } from "../../../src/host/hostLog.ts";
+import { startQueueListener } from "../../../src/host/queueTrigger.ts";
 
 export type TwinEnd =
   | { readonly kind: "result"; readonly body: Uint8Array; readonly packs: number }

@@ -2,7 +2,7 @@
  * Functions of the emulator that are replaced by equivalents which do less work, for the version that the lockfile names. Where a
  * later emulator lacks one, it is left as it is.
  *
- * Not promised: any other answer than the emulator's own. `test/contract/azuriteSpeed.test.ts` compares both, byte by byte.
+ * Not promised: any other answer than the emulator's own. `packages/cli/test/emulator/azuriteSpeed.test.ts` compares both, byte by byte.
  */
 type Load = (module: string) => unknown;
 type Row = Readonly<Record<string, unknown>>;

@@ -9,8 +9,12 @@ import { connectStorage } from "../../../src/azure/connectStorage.ts";
 import { dataStorageFrom, storageHostIn } from "../../../src/azure/dataStorage.ts";
 import { ConfigError, messageOf } from "../../../src/engine/model/errors.ts";
 import { shrinkHeap, systemClock, systemRandom } from "../../../src/engine/storage/system.ts";
-import { type EmbeddedHost, startEmbeddedHost } from "./host/embeddedHost.ts";
-import { type InstanceMessage, type InstanceRequest, requestSchema } from "./instanceMessages.ts";
+import { type EmbeddedHost, startEmbeddedHost } from "../../../src/host/embeddedHost.ts";
+import {
+  type InstanceMessage,
+  type InstanceRequest,
+  requestSchema,
+} from "../../../src/host/instanceMessages.ts";
 
 /**
  * Entry of the child process that is one instance. Its supervisor (`instances.ts`) gives it an IPC channel and the

@@ -5,8 +5,12 @@ import type { Readable } from "node:stream";
 import { storageHostIn } from "../../../src/azure/dataStorage.ts";
 import { LeasefoldError } from "../../../src/engine/model/errors.ts";
 import { systemClock } from "../../../src/engine/storage/system.ts";
+import {
+  type InstanceMessage,
+  type InstanceRequest,
+  instanceMessageSchema,
+} from "../../../src/host/instanceMessages.ts";
 import { withoutSecrets } from "./instanceEnv.ts";
-import { type InstanceMessage, type InstanceRequest, instanceMessageSchema } from "./instanceMessages.ts";
 
 interface InstanceExit {
   readonly code: number | null;

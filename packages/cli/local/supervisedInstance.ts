@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { systemClock } from "../../../src/engine/storage/system.ts";
-import type { InstanceMessage } from "./instanceMessages.ts";
+import type { InstanceMessage } from "../../../src/host/instanceMessages.ts";
 import { bindPort, type InstancePort } from "./instancePort.ts";
 import { describeExit, type InstanceProcess, startInstanceProcess } from "./instanceProcess.ts";
 import { type Down, makeRestarts, makeTimeoutWatch } from "./supervision.ts";

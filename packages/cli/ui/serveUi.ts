@@ -8,7 +8,7 @@ import {
   type HttpIncoming,
   type HttpPort,
   startHttpServer,
-} from "../local/host/httpServer.ts";
+} from "../../../src/host/httpServer.ts";
 
 /** A page and an API on this machine that only who has the address can use. */
 export type ServedUi = Awaited<ReturnType<typeof serveUi>>;

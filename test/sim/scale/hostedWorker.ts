@@ -1,6 +1,6 @@
-import { makeHostLog } from "../../../packages/cli/local/host/hostLog.ts";
-import { startQueueListener } from "../../../packages/cli/local/host/queueTrigger.ts";
 import { handleWork } from "../../../src/engine/worker/handleWork.ts";
+import { makeHostLog } from "../../../src/host/hostLog.ts";
+import { startQueueListener } from "../../../src/host/queueTrigger.ts";
 import type { Instance } from "./platform.ts";
 import { type WorkerOptions, workerPorts } from "./workerPorts.ts";
 

@@ -1,4 +1,4 @@
-import { parseSchedule, startTimer } from "../../../packages/cli/local/host/timerTrigger.ts";
+import { parseSchedule, startTimer } from "../../../src/host/timerTrigger.ts";
 import { platformTimer } from "../../support/platformTimer.ts";
 import { type VirtualClock, virtualWorld } from "../../support/virtualClock.ts";
 import { azureScaling } from "./platform.ts";

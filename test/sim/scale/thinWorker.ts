@@ -1,9 +1,9 @@
-import { makePollBackoff } from "../../../packages/cli/local/host/queueTrigger.ts";
 import type { WorkMessage } from "../../../src/engine/model/message.ts";
 import type { ReceivedMessage } from "../../../src/engine/storage/queuePort.ts";
 import { endAttempt } from "../../../src/engine/worker/attempt/endAttempt.ts";
 import { computePack } from "../../../src/engine/worker/compute.ts";
 import { handleWork } from "../../../src/engine/worker/handleWork.ts";
+import { makePollBackoff } from "../../../src/host/queueTrigger.ts";
 import type { Instance } from "./platform.ts";
 import { type WorkerOptions, workerPorts } from "./workerPorts.ts";
 

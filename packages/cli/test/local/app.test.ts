@@ -3,8 +3,8 @@ import { json } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type MemoryStorage, memoryStorage } from "../../../../src/engine/storage/memory/memoryStorage.ts";
-import { type EmbeddedHost, startEmbeddedHost } from "../../local/host/embeddedHost.ts";
-import type { InstanceMessage } from "../../local/instanceMessages.ts";
+import { type EmbeddedHost, startEmbeddedHost } from "../../../../src/host/embeddedHost.ts";
+import type { InstanceMessage } from "../../../../src/host/instanceMessages.ts";
 import { type ManualClock, manualClock, plainRandom } from "./manualClock.ts";
 
 /** A whole host in this process: the real library, the fixture app, the in-memory twin, a clock that we move. */

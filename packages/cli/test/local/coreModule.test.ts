@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeCoreModule, parseable, type TypedData } from "../../local/host/coreModule.ts";
+import { makeCoreModule, parseable, type TypedData } from "../../../../src/host/coreModule.ts";
 
 const metadata = { name: "one", bindings: {} };
 

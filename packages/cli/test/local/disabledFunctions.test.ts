@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isDisabled } from "../../local/host/functionListeners.ts";
+import { isDisabled } from "../../../../src/host/functionListeners.ts";
 import { memberEnv } from "../../local/instanceEnv.ts";
 
 test("a function is disabled by the setting that has its name, as on Azure", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CalculationError, StorageError } from "../../../../src/engine/model/errors.ts";
-import { errorText } from "../../local/host/invoker.ts";
+import { errorText } from "../../../../src/host/invoker.ts";
 
 /** As another bundle has it: the same fields, but not our class. */
 const fromBundle = (error: Error): Error =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusalOf, refusalOfKey } from "../../local/host/httpGate.ts";
+import { refusalOf, refusalOfKey } from "../../../../src/host/httpGate.ts";
 
 const host = "127.0.0.1:7071";
 const hint = "it is on a note";

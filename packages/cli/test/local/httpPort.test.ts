@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startHttpServer } from "../../local/host/httpServer.ts";
+import { startHttpServer } from "../../../../src/host/httpServer.ts";
 
 const other = createServer();
 let taken = 0;

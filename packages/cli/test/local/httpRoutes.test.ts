@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeRouter } from "../../local/host/httpServer.ts";
+import { makeRouter } from "../../../../src/host/httpServer.ts";
 
 const route = (template: string, methods = ["GET"]) => ({ template, methods, target: template });
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { makePollBackoff } from "../../local/host/queueTrigger.ts";
+import { makePollBackoff } from "../../../../src/host/queueTrigger.ts";
 
 const random = (number: number) => ({ uuid: () => "", number: () => number });
 

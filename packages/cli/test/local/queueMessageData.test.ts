@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { triggerMetadata } from "../../local/host/queueDelivery.ts";
+import { triggerMetadata } from "../../../../src/host/queueDelivery.ts";
 
 const metadataOf = (text: string) =>
   triggerMetadata({ id: "m1", text, dequeueCount: 2, insertedMs: 1_000, popReceipt: "r1" });

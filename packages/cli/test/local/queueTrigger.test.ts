@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../../src/engine/model/errors.ts";
 import { memoryStorage } from "../../../../src/engine/storage/memory/memoryStorage.ts";
 import type { QueueStore } from "../../../../src/engine/storage/queuePort.ts";
-import { makeHostLog } from "../../local/host/hostLog.ts";
-import { type QueueTriggerOptions, startQueueListener } from "../../local/host/queueTrigger.ts";
+import { makeHostLog } from "../../../../src/host/hostLog.ts";
+import { type QueueTriggerOptions, startQueueListener } from "../../../../src/host/queueTrigger.ts";
 import { manualClock, plainRandom } from "./manualClock.ts";
 
 type Handler = (body: string, delivery: number) => Promise<boolean> | boolean;

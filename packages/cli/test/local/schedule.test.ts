@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bindingText } from "../../local/host/functionListeners.ts";
-import { parseSchedule } from "../../local/host/timerTrigger.ts";
+import { bindingText } from "../../../../src/host/functionListeners.ts";
+import { parseSchedule } from "../../../../src/host/timerTrigger.ts";
 
 const nowMs = Date.UTC(2026, 0, 1, 12, 0, 0, 500);
 const nextAfter = (text: string) => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../../../src/engine/storage/ports.ts";
+import { type Listener, parseSchedule, startTimer } from "../../../../src/host/timerTrigger.ts";
 import { registeredFunctions } from "../../../../test/functions/hostWorld.ts";
 import { platformTimer } from "../../../../test/support/platformTimer.ts";
 import { type VirtualClock, type VirtualWorld, virtualWorld } from "../../../../test/support/virtualClock.ts";
-import { type Listener, parseSchedule, startTimer } from "../../local/host/timerTrigger.ts";
 
 const minuteMs = 60_000;
 interface Fired {

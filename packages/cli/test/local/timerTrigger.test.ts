@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { TypedData } from "../../local/host/coreModule.ts";
-import { parseSchedule, startTimer } from "../../local/host/timerTrigger.ts";
+import type { TypedData } from "../../../../src/host/coreModule.ts";
+import { parseSchedule, startTimer } from "../../../../src/host/timerTrigger.ts";
 import { type ManualClock, manualClock } from "./manualClock.ts";
 
 function timer(clock: ManualClock, schedule: string, takesMs = 0) {

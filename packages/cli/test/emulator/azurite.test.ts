@@ -5,11 +5,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { startAzurite } from "../../packages/cli/local/azurite.ts";
-import { newAccount } from "../../packages/cli/local/storageAccount.ts";
-import { systemClock } from "../../src/engine/storage/system.ts";
-import { patienceMs } from "../support/patience.ts";
-import { freshContainer, ofKind, realAccount, textOf } from "./accounts.ts";
+import { systemClock } from "../../../../src/engine/storage/system.ts";
+import { freshContainer, ofKind, realAccount, textOf } from "../../../../test/contract/accounts.ts";
+import { patienceMs } from "../../../../test/support/patience.ts";
+import { startAzurite } from "../../local/azurite.ts";
+import { newAccount } from "../../local/storageAccount.ts";
 
 const answers = (port: number): Promise<boolean> =>
   fetch(`http://127.0.0.1:${port}/`).then(
@@ -83,7 +83,7 @@ describe("the emulator", () => {
   });
 
   it("ends with a parent that is killed", async () => {
-    const module = new URL("../../packages/cli/local/azurite.ts", import.meta.url).href;
+    const module = new URL("../../local/azurite.ts", import.meta.url).href;
     const script = `
       const { startAzurite } = await import(${JSON.stringify(module)});
       console.log((await startAzurite()).blobPort);

@@ -4,9 +4,15 @@ import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { startAzurite } from "../../packages/cli/local/azurite.ts";
-import { dataFolder, openData } from "../../packages/cli/local/dataFolder.ts";
-import { freshContainer, freshName, ofKind, realAccount, textOf } from "./accounts.ts";
+import {
+  freshContainer,
+  freshName,
+  ofKind,
+  realAccount,
+  textOf,
+} from "../../../../test/contract/accounts.ts";
+import { startAzurite } from "../../local/azurite.ts";
+import { dataFolder, openData } from "../../local/dataFolder.ts";
 
 /** The state folder of the user. */
 let env: Record<string, string>;
@@ -76,7 +82,7 @@ it("of emulators that start at once on a new name one holds the data, and their 
 
 it("a data folder whose holder is killed is free at once, with all that was stored in it", async () => {
   const { location } = await openData("kept", env);
-  const module = new URL("../../packages/cli/local/azurite.ts", import.meta.url).href;
+  const module = new URL("../../local/azurite.ts", import.meta.url).href;
   const script = `
     const { startAzurite } = await import(${JSON.stringify(module)});
     console.log((await startAzurite(${JSON.stringify(await openData("kept", env))})).connectionString);

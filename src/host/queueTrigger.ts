@@ -1,6 +1,6 @@
-import { messageOf } from "../../../../src/engine/model/errors.ts";
-import type { Random } from "../../../../src/engine/storage/ports.ts";
-import type { ReceivedMessage } from "../../../../src/engine/storage/queuePort.ts";
+import { messageOf } from "../engine/model/errors.ts";
+import type { Random } from "../engine/storage/ports.ts";
+import type { ReceivedMessage } from "../engine/storage/queuePort.ts";
 import { type DeliveryOptions, deliver, hostQueueTimings } from "./queueDelivery.ts";
 import type { Listener } from "./timerTrigger.ts";
 

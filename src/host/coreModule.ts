@@ -1,5 +1,5 @@
 import { registerHooks } from "node:module";
-import type { LogLevel } from "../instanceMessages.ts";
+import type { LogLevel } from "./instanceMessages.ts";
 
 /**
  * The module `@azure/functions-core`, which the real language worker provides and no registry has. The library

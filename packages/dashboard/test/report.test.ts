@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { report } from "../../src/app/api/report.ts";
-import { submit } from "../../src/engine/client/submit.ts";
-import type { Manifest } from "../../src/engine/model/run.ts";
-import { runBlobs } from "../../src/engine/model/runBlobs.ts";
-import type { State } from "../../src/engine/model/state.ts";
-import { clientWorld, names } from "../client/clientWorld.ts";
+import { report } from "../../../src/app/api/report.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import type { Manifest } from "../../../src/engine/model/run.ts";
+import { runBlobs } from "../../../src/engine/model/runBlobs.ts";
+import type { State } from "../../../src/engine/model/state.ts";
+import { clientWorld, names } from "../../../test/client/clientWorld.ts";
 
 const layout = { chunks: 10, packSize: 2, shardSize: 256, fanIn: 1_000, packMs: 1 };
 const hostile = `"'><img src=x onerror=alert(1)><script>alert(2)</script></style>\u202e`;

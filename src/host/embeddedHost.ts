@@ -3,15 +3,15 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { CallCounts } from "../../../../src/engine/model/calls.ts";
-import { ConfigError, messageOf } from "../../../../src/engine/model/errors.ts";
-import { type HostSettings, readHostSettings } from "../../../../src/engine/model/hostSettings.ts";
-import type { Clock, Random, Storage } from "../../../../src/engine/storage/ports.ts";
-import type { Report } from "../instanceMessages.ts";
+import type { CallCounts } from "../engine/model/calls.ts";
+import { ConfigError, messageOf } from "../engine/model/errors.ts";
+import { type HostSettings, readHostSettings } from "../engine/model/hostSettings.ts";
+import type { Clock, Random, Storage } from "../engine/storage/ports.ts";
 import { installCoreModule, makeCoreModule } from "./coreModule.ts";
 import { isDisabled, listenerOf, type Surroundings, startHttpFunctions } from "./functionListeners.ts";
 import { makeHostLog } from "./hostLog.ts";
 import type { HttpListener, HttpPort } from "./httpServer.ts";
+import type { Report } from "./instanceMessages.ts";
 import { makeInvoker } from "./invoker.ts";
 
 /**

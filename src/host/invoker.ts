@@ -1,6 +1,5 @@
-import { type LeasefoldError, messageOf } from "../../../../src/engine/model/errors.ts";
-import type { Clock, Random } from "../../../../src/engine/storage/ports.ts";
-import type { Report } from "../instanceMessages.ts";
+import { type LeasefoldError, messageOf } from "../engine/model/errors.ts";
+import type { Clock, Random } from "../engine/storage/ports.ts";
 import {
   type InvocationRequest,
   type InvocationResponse,
@@ -10,6 +9,7 @@ import {
   type Registrations,
   type TypedData,
 } from "./coreModule.ts";
+import type { Report } from "./instanceMessages.ts";
 
 export type Invoker = ReturnType<typeof makeInvoker>;
 

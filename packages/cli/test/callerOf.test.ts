@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { nameIn, withActor } from "../../packages/cli/actor.ts";
-import { callerOf } from "../../src/app/functions/callerOf.ts";
+import { callerOf } from "../../../src/app/functions/callerOf.ts";
+import { nameIn, withActor } from "../actor.ts";
 
 const signedIn = { "x-ms-client-principal-name": "ada@example.com", "x-ms-client-principal-id": "1-2" };
 const on = { WEBSITE_AUTH_ENABLED: "True" };

@@ -1,4 +1,4 @@
-import type { LogLevel, Report } from "../instanceMessages.ts";
+import type { LogLevel, Report } from "./instanceMessages.ts";
 
 /** The log lines of the embedded host itself: one function for each event. */
 export type HostLog = ReturnType<typeof makeHostLog>;

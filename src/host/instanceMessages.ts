@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { callCountsSchema } from "../../../src/engine/model/cost.ts";
+import { callCountsSchema } from "../engine/model/cost.ts";
 
 /** Messages between an instance and its supervisor over the IPC channel. The supervisor decodes what it receives. */
 const levels = ["trace", "debug", "information", "warning", "error", "critical"] as const;

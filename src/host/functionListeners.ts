@@ -1,6 +1,6 @@
-import { ConfigError, messageOf } from "../../../../src/engine/model/errors.ts";
-import type { HostSettings } from "../../../../src/engine/model/hostSettings.ts";
-import type { Clock, Random, Storage } from "../../../../src/engine/storage/ports.ts";
+import { ConfigError, messageOf } from "../engine/model/errors.ts";
+import type { HostSettings } from "../engine/model/hostSettings.ts";
+import type { Clock, Random, Storage } from "../engine/storage/ports.ts";
 import type { Binding, HttpData, RegisteredFunction, TypedData } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
 import {

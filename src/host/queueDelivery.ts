@@ -1,6 +1,6 @@
-import { messageOf } from "../../../../src/engine/model/errors.ts";
-import type { Clock } from "../../../../src/engine/storage/ports.ts";
-import type { QueueStore, ReceivedMessage } from "../../../../src/engine/storage/queuePort.ts";
+import { messageOf } from "../engine/model/errors.ts";
+import type { Clock } from "../engine/storage/ports.ts";
+import type { QueueStore, ReceivedMessage } from "../engine/storage/queuePort.ts";
 import { dataOf, jsonData, type TypedData } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
 

@@ -3,10 +3,10 @@ import { request } from "node:http";
 import { AccountSASPermissions, BlobServiceClient } from "@azure/storage-blob";
 import { QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
-import { connectionStringOf, publishedAccount } from "../../packages/cli/local/storageAccount.ts";
-import { failureOf } from "../client/clientWorld.ts";
-import { freshContainer, freshQueue, realAccount } from "./accounts.ts";
+import { failureOf } from "../../../../test/client/clientWorld.ts";
+import { freshContainer, freshQueue, realAccount } from "../../../../test/contract/accounts.ts";
+import { type Azurite, startAzurite } from "../../local/azurite.ts";
+import { connectionStringOf, publishedAccount } from "../../local/storageAccount.ts";
 
 /** What a web page or another user of this machine can try on the storage of embedded instances. */
 let azurite: Azurite;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { runCommand } from "../../packages/cli/program.ts";
-import { cliWorld, printed } from "../../packages/cli/test/cliWorld.ts";
-import { connect } from "../../packages/client/leasefoldClient.ts";
-import { submit } from "../../src/engine/client/submit.ts";
-import { StorageError } from "../../src/engine/model/errors.ts";
-import type { Storage } from "../../src/engine/storage/ports.ts";
-import { names } from "../client/clientWorld.ts";
-import { apiRequest, call, fetchOn } from "./apiWorld.ts";
+import { submit } from "../../../src/engine/client/submit.ts";
+import { StorageError } from "../../../src/engine/model/errors.ts";
+import type { Storage } from "../../../src/engine/storage/ports.ts";
+import { apiRequest, call, fetchOn } from "../../../test/api/apiWorld.ts";
+import { names } from "../../../test/client/clientWorld.ts";
+import { connect } from "../../client/leasefoldClient.ts";
+import { runCommand } from "../program.ts";
+import { cliWorld, printed } from "./cliWorld.ts";
 
 /** A finished run, on storage that signs; `test/contract/links.test.ts` has what an emulator makes of real links. */
 async function world(linkTo?: Storage["linkTo"]) {

@@ -1,6 +1,6 @@
 import { Cron } from "croner";
-import { ConfigError, messageOf } from "../../../../src/engine/model/errors.ts";
-import type { Clock } from "../../../../src/engine/storage/ports.ts";
+import { ConfigError, messageOf } from "../engine/model/errors.ts";
+import type { Clock } from "../engine/storage/ports.ts";
 import { jsonData, type TypedData } from "./coreModule.ts";
 
 /** When a timer fires: an NCRONTAB expression of six fields (seconds first; five mean second 0), in UTC. */

@@ -5,11 +5,11 @@ import { dirname, join } from "node:path";
 import { BlobServiceClient, AccountSASPermissions as ForBlobs } from "@azure/storage-blob";
 import { AccountSASPermissions as ForQueues, QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
-import { connectionStringOf, newAccount } from "../../packages/cli/local/storageAccount.ts";
-import { connectStorage } from "../../src/azure/connectStorage.ts";
-import { systemClock } from "../../src/engine/storage/system.ts";
-import { cpuSecondsOf } from "../bench/cpu.ts";
+import { connectStorage } from "../../../../src/azure/connectStorage.ts";
+import { systemClock } from "../../../../src/engine/storage/system.ts";
+import { cpuSecondsOf } from "../../../../test/bench/cpu.ts";
+import { type Azurite, startAzurite } from "../../local/azurite.ts";
+import { connectionStringOf, newAccount } from "../../local/storageAccount.ts";
 
 /** The emulator as it is installed, beside the one whose functions `azuriteSpeed.ts` replaces. */
 const account = newAccount();

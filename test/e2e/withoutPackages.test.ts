@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+/** The repository without its optional packages: `src` type-checks, and the tests of its rooms pass. Needs a clone. */
+const root = join(import.meta.dirname, "../..");
+const run = promisify(execFile);
+/** What tests the command line, the emulator or the templates needs the packages; so does what spans the repository. */
+const rooms = ["model", "storage", "election", "calculations", "leader", "worker", "client", "api"];
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "leasefold-without-"));
+  const { stdout } = await run("git", ["ls-files"], { cwd: root, maxBuffer: 16_000_000 });
+  const wanted = (name: string): boolean => !name.startsWith("packages/");
+  for (const file of stdout.trim().split("\n").filter(wanted))
+    await cp(join(root, file), join(folder, file), { recursive: true });
+  // Users' files find the library in the build.
+  for (const name of ["node_modules", "dist"]) await symlink(join(root, name), join(folder, name));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const node = (script: string, ...args: string[]) =>
+  run(process.execPath, [join(root, "node_modules", script), ...args], {
+    cwd: folder,
+    maxBuffer: 64_000_000,
+  });
+
+test("src type-checks without packages", async () => {
+  const config = { extends: "./tsconfig.json", include: ["src"] };
+  await writeFile(join(folder, "tsconfig.src.json"), JSON.stringify(config));
+  await node("typescript/bin/tsc", "-p", "tsconfig.src.json");
+});
+
+test("the tests of its rooms pass without packages", async () => {
+  const args = ["run", "--project", "unit", "--project", "sim", "--reporter", "json"];
+  const files = [...rooms.map((room) => `test/${room}/`), "test/sim/engine/engine.test.ts"];
+  const { stdout } = await node("vitest/vitest.mjs", ...args, ...files);
+  const { numTotalTests, numFailedTests, numPassedTests } = JSON.parse(stdout.slice(stdout.indexOf("{")));
+  expect({ numFailedTests, all: numPassedTests }).toEqual({ numFailedTests: 0, all: numTotalTests });
+  expect(numTotalTests).toBeGreaterThan(2_000);
+});
