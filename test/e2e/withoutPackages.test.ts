@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -23,11 +23,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const node = (script: string, ...args: string[]) =>
-  run(process.execPath, [join(root, "node_modules", script), ...args], {
-    cwd: folder,
-    maxBuffer: 64_000_000,
-  });
+/** What is drawn here is fixed there. */
+const { LEASEFOLD_SEED: _, VITEST: _vitest, ...env } = process.env;
+const node = (script: string, ...args: string[]) => {
+  const options = { cwd: folder, env, maxBuffer: 64_000_000 };
+  return run(process.execPath, [join(root, "node_modules", script), ...args], options);
+};
 
 test("src type-checks without packages", async () => {
   const config = { extends: "./tsconfig.json", include: ["src"] };
@@ -36,10 +37,20 @@ test("src type-checks without packages", async () => {
 });
 
 test("the tests of its rooms pass without packages", async () => {
-  const args = ["run", "--project", "unit", "--project", "sim", "--reporter", "json"];
+  const args = [
+    "run",
+    "--project",
+    "unit",
+    "--project",
+    "sim",
+    "--reporter",
+    "json",
+    "--outputFile",
+    "told.json",
+  ];
   const files = [...rooms.map((room) => `test/${room}/`), "test/sim/engine/engine.test.ts"];
-  const { stdout } = await node("vitest/vitest.mjs", ...args, ...files);
-  const { numTotalTests, numFailedTests, numPassedTests } = JSON.parse(stdout.slice(stdout.indexOf("{")));
-  expect({ numFailedTests, all: numPassedTests }).toEqual({ numFailedTests: 0, all: numTotalTests });
-  expect(numTotalTests).toBeGreaterThan(2_000);
+  await node("vitest/vitest.mjs", ...args, ...files);
+  const { numFailedTests, numPassedTests } = JSON.parse(await readFile(join(folder, "told.json"), "utf8"));
+  expect(numFailedTests).toBe(0);
+  expect(numPassedTests).toBeGreaterThan(2_000);
 });

@@ -95,11 +95,12 @@ describe("failsEveryTime", () => {
   });
 });
 
-const src = resolve(import.meta.dirname, "../../src");
-const texts = ["calculations", "engine/calculation", "engine/worker"].flatMap((room) =>
-  readdirSync(join(src, room), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
-    .map((name) => ({ room, text: readFileSync(join(src, room, name), "utf8") })),
+const root = resolve(import.meta.dirname, "../..");
+const texts = ["src/calculations", "src/engine/calculation", "src/engine/worker", "packages/sql"].flatMap(
+  (room) =>
+    readdirSync(join(root, room), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => ({ room, text: readFileSync(join(root, room, name), "utf8") })),
 );
 const matches = (pattern: RegExp, rooms = /./): string[] =>
   texts

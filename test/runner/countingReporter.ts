@@ -1,15 +1,22 @@
-import type { Reporter, SerializedError, TestModule } from "vitest/node";
+import type { Reporter, SerializedError, TestModule, TestSpecification } from "vitest/node";
 import { cpuMs } from "./cpuTime.ts";
+import { deepSeed } from "./deepSeed.ts";
 
 const shown = 10;
 
 /**
- * Prints the slowest files and the CPU time of each project, so that the next slow test is seen when it is written, and as the
+ * Prints the seed of what is drawn, with the command that plays it again; at the end the slowest files and the CPU time of each project, so that the next slow test is seen when it is written, and as the
  * very last line `N passed, N failed` (and what was skipped), from the runner's own figures. A file that could not be
  * loaded, a hook that failed and an error outside of any test count as failures.
  */
 // biome-ignore lint/style/noDefaultExport: vitest loads a reporter by its default export.
 export default class CountingReporter implements Reporter {
+  onTestRunStart(files: readonly TestSpecification[]): void {
+    if (!files.some(({ project }) => project.name.startsWith("deep-"))) return;
+    const { LEASEFOLD_SEED: seed } = deepSeed;
+    console.log(`What is drawn is drawn from ${seed}. Again: LEASEFOLD_SEED=${seed} npm run test:deep\n`);
+  }
+
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };
     for (const module of modules) {
