@@ -14,7 +14,7 @@ export function makePackage(root: string, folder: string): string[] {
   const ignored = ignoredBy(readFileSync(join(root, ".funcignore"), "utf8"));
   const files = filesIn(root, "", ignored).sort();
   if (!files.includes(duckdbBinary)) {
-    const install = installDuckdb(readFileSync(join(root, "packages/sql/package.json"), "utf8"));
+    const install = installDuckdb(readFileSync(join(root, "package.json"), "utf8"));
     throw new Error(
       `${duckdbBinary} is missing, which sql needs on Azure: run "${install}", and build again`,
     );
@@ -29,10 +29,10 @@ export function makePackage(root: string, folder: string): string[] {
 /** DuckDB for Linux x64. */
 export const duckdbBinary = "dist/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so";
 
-/** What installs it on a machine of another kind, in the version that the package `sql` names. */
+/** What installs it on a machine of another kind, in the version that `package.json` names. */
 export function installDuckdb(packageJson: string): string {
-  const { dependencies } = JSON.parse(packageJson) as { dependencies: Record<string, string> };
-  return `npm install --no-save --force @duckdb/node-bindings-linux-x64@${dependencies["@duckdb/node-api"]}`;
+  const { devDependencies } = JSON.parse(packageJson) as { devDependencies: Record<string, string> };
+  return `npm install --no-save --force @duckdb/node-bindings-linux-x64@${devDependencies["@duckdb/node-api"]}`;
 }
 
 /**

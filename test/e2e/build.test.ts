@@ -11,7 +11,7 @@ let clone: string;
 beforeAll(async () => {
   clone = await mkdtemp(join(tmpdir(), "leasefold-build-"));
   const configs = (await readdir(root)).filter((name) => /^(tsconfig.*|package|host)\.json$/.test(name));
-  for (const name of ["src", "scripts", "python", "docs/openapi.json", ...configs])
+  for (const name of ["src", "packages", "scripts", "python", "docs/openapi.json", ...configs])
     await cp(join(root, name), join(clone, name), { recursive: true });
   await symlink(join(root, "node_modules"), join(clone, "node_modules"), "junction");
   await mkdir(join(clone, "calculations"));
@@ -37,7 +37,7 @@ test("two builds started together both succeed, and do so again without touching
   for (const { stdout } of await Promise.all([build(), build()])) expect(stdout).toContain("built dist/");
   const first = await built();
   const names = Object.keys(first).map((file) => file.slice(join(clone, "dist/").length));
-  const parts = ["index.cjs", "index.cjs.map", "ui/app.js", "types/calculations/leasefold.d.ts"];
+  const parts = ["index.cjs", "index.cjs.map", "ui/app.js", "types/src/calculations/leasefold.d.ts"];
   expect(names).toEqual(expect.arrayContaining([...parts, "LICENSES.txt", "calculations/mine.mjs"]));
   await Promise.all([build(), build()]);
   expect(await built()).toEqual(first);

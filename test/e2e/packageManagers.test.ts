@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -39,9 +39,6 @@ beforeAll(async () => {
   const { name, version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   tarball = join(folder, `${name}-${version}.tgz`);
   expect(stdout).toContain(`${name}-${version}.tgz`);
-  const duckdb = join(folder, "duckdb");
-  await mkdir(duckdb);
-  await writeFile(join(duckdb, "package.json"), '{ "name": "@duckdb/node-api", "version": "1.0.0" }');
   await cp(bin("zod"), join(folder, "zod"), { recursive: true });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -93,7 +90,7 @@ interface Manager {
   readonly command: readonly string[];
   /** TypeScript does not know Plug'n'Play. */
   readonly typeChecked: boolean;
-  readonly files: (zod: string, duckdb: string) => Readonly<Record<string, unknown>>;
+  readonly files: (zod: string) => Readonly<Record<string, unknown>>;
 }
 
 const yarn = bin("@yarnpkg/cli-dist/bin/yarn.js");
@@ -105,8 +102,8 @@ const managers: readonly Manager[] = [
     run: [],
     command: [pnpm, "exec", "leasefold"],
     typeChecked: true,
-    files: (zod, duckdb) => ({
-      "pnpm-workspace.yaml": { overrides: { zod, "@duckdb/node-api": duckdb } },
+    files: (zod) => ({
+      "pnpm-workspace.yaml": { overrides: { zod } },
     }),
   },
   ...["node-modules", "pnp"].map((nodeLinker) => ({
@@ -124,10 +121,10 @@ describe.each(managers)("$name", ({ install, run: runner, command, typeChecked, 
 
   beforeAll(async () => {
     at = await mkdtemp(join(folder, "user-"));
-    const [zod, duckdb] = [`file:${join(folder, "zod")}`, `file:${join(folder, "duckdb")}`];
+    const zod = `file:${join(folder, "zod")}`;
     const dependencies = { leasefold: `file:${tarball}` };
-    const about = { private: true, dependencies, resolutions: { zod, "@duckdb/node-api": duckdb } };
-    const own = { "package.json": about, ...files(zod, duckdb), ...sources };
+    const about = { private: true, dependencies, resolutions: { zod } };
+    const own = { "package.json": about, ...files(zod), ...sources };
     for (const [file, content] of Object.entries(own))
       await writeFile(join(at, file), typeof content === "string" ? content : JSON.stringify(content));
     await run(at, install);

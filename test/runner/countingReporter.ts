@@ -5,9 +5,10 @@ import { deepSeed } from "./deepSeed.ts";
 const shown = 10;
 
 /**
- * Prints the seed of what is drawn, with the command that plays it again; at the end the slowest files and the CPU time of each project, so that the next slow test is seen when it is written, and as the
- * very last line `N passed, N failed` (and what was skipped), from the runner's own figures. A file that could not be
- * loaded, a hook that failed and an error outside of any test count as failures.
+ * Prints the seed of what is drawn, with the command that plays it again. At the end come the slowest files and the CPU time of
+ * each project, so that the next slow test is seen when it is written, and as the very last line `N passed, N failed` (and what
+ * was skipped), from the runner's own figures. A file that could not be loaded, a hook that failed and an error outside of any
+ * test count as failures.
  */
 // biome-ignore lint/style/noDefaultExport: vitest loads a reporter by its default export.
 export default class CountingReporter implements Reporter {

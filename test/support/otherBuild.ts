@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 const root = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
 /** What `scripts/build.mjs` reads, and what an app folder has beside `dist`. */
-const parts = ["src", "scripts", "bin", "docs", "python", "host.json", "package.json", "LICENSE"];
+const parts = ["src", "packages", "scripts", "bin", "docs", "python", "host.json", "package.json", "LICENSE"];
 const settings = ["tsconfig.json", "tsconfig.types.json", "tsconfig.dashboard.json"];
 
 /** Builds the present source in a folder as a release that writes the next version of every document. Nothing else of them is changed. */

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
@@ -52,4 +53,13 @@ test("an app without DuckDB is told which package has it", () => {
     console.log(JSON.stringify({ code: error.code, message: error.message }));`;
   const message = "sql needs DuckDB: npm i leasefold-sql";
   expect(JSON.parse(printed(code))).toEqual({ code: "no-duckdb", message });
+});
+
+test("leasefold-sql has the version of leasefold, and the DuckDB that is tested here", () => {
+  const read = (path: string) => JSON.parse(readFileSync(join(import.meta.dirname, path), "utf8"));
+  const [whole, ours] = [read("../../../package.json"), read("../package.json")];
+  const duckdb = "@duckdb/node-api";
+  expect([ours.name, ours.version]).toEqual(["leasefold-sql", whole.version]);
+  expect(ours.dependencies).toEqual({ [duckdb]: whole.devDependencies[duckdb] });
+  expect(whole.peerDependencies["leasefold-sql"]).toBe(whole.version);
 });

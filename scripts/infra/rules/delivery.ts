@@ -25,7 +25,7 @@ export function delivery(project: Project, rootNames: readonly string[]): Findin
 /** On a machine that is not Linux on x64, azd and Core Tools publish without DuckDB, and tell nobody. */
 function duckdbVersion({ files }: Project): Finding[] {
   const file = "docs/DEPLOY.md";
-  const install = installDuckdb(files.get("packages/sql/package.json") ?? "{}");
+  const install = installDuckdb(files.get("package.json") ?? "{}");
   const text = files.get(file) ?? "";
   const place = placeOfText(file, text, "node-bindings-linux-x64");
   return text.includes(`\`${install}\``) ? [] : [findingAt(place, "drift-version", `say \`${install}\``)];
