@@ -92,6 +92,8 @@ export async function simulate(of: number): Promise<SimulationResult> {
   for (const code of of < 0 ? codes : []) join(company, { leads: true, works: true, code });
   for (const run of lossy ? judge.ledger.runs.values() : []) await putSpecBack(play, run);
   await people.settle();
+  // A thread that hung before goes on until its limit.
+  const hangs = broken.doom !== undefined;
   if (random.number() < 0.5) {
     broken.chunks.clear();
     broken.flaky.clear();
@@ -103,7 +105,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   await quiet(
     play,
     endBound(requests, {
-      ...{ paceMs, packLimitMs, hangs: broken.doom !== undefined, changing: of < 0, waiting },
+      ...{ paceMs, packLimitMs, hangs, changing: of < 0, waiting },
       throws: broken.chunks.size + broken.flaky.size > 0 || broken.fold !== undefined,
     }),
   );
