@@ -162,7 +162,7 @@ test("a chunk of a run has the parameters of the run and the input that its plan
   const { client, storage } = await clientWorld();
   const { uid } = await submit(client, { calculation: "sum", params: { to: 100 }, id: "r" });
   const blobs = runBlobs("r", uid);
-  const segments = { attempt: "1-1-a", starts: [0, 2] };
+  const segments = { attempt: "1-1-a", starts: [0, 2], sha256: [] };
   const plan = { ...planOf(4), run: "r", uid, code: "sum@other", segments };
   storage.operator.overwriteBlob(names.runs, blobs.plan, JSON.stringify(plan));
   const write = (number: number, inputs: unknown[]) =>

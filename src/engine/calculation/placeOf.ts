@@ -1,4 +1,4 @@
-import { dirname, sep } from "node:path";
+import { join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /**
@@ -43,10 +43,10 @@ const isOwn = (line: string): boolean => ownFolders.some((folder) => line.includ
 
 const fileAndRow = /[\\/]([^\\/\s()]+\.[cm]?[jt]s):(\d+)/;
 
-/** The folder of the bundles, or `src`. */
+/** The folder of the bundles, or those of the source. */
 const own = import.meta.filename.endsWith(".ts")
-  ? dirname(dirname(import.meta.dirname))
-  : import.meta.dirname;
+  ? ["../..", "../../../packages"].map((folder) => join(import.meta.dirname, folder))
+  : [import.meta.dirname];
 
-/** This program's folder as stack frames of both kinds of modules name it. */
-const ownFolders = [`${own}${sep}`, `${pathToFileURL(own).href}/`];
+/** This program's folders as stack frames of both kinds of modules name them. */
+const ownFolders = own.flatMap((folder) => [`${folder}${sep}`, `${pathToFileURL(folder).href}/`]);
