@@ -29,7 +29,7 @@ import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes, hostileMetadata } from "../support/hostileValues.ts";
 import { computing, manifest, marker, planOf, spec } from "../support/runFixtures.ts";
 
-const runs = fuzzRuns(500, 50_000);
+const runs = fuzzRuns(500, 15_000);
 
 /** Decodes, or throws one of the two errors that callers know; anything else is thrown on. */
 function decodes(decode: () => unknown): boolean {

@@ -70,7 +70,7 @@ describe("the blob of a sign", () => {
         expect(taken(blob)).toBe(blob.slice("workers/".length));
         expect(blob).toMatch(/^[\x21-\x7e]+$/);
       }),
-      fuzzRuns(500, 50_000),
+      fuzzRuns(500, 15_000),
     );
   });
 
@@ -78,7 +78,7 @@ describe("the blob of a sign", () => {
     expect(parseSignBlob("workers/%=zz")).toEqual({ instance: "%=zz", boot: "" });
     fc.assert(
       fc.property(hostileText, (name) => void parseSignBlob(`workers/${name}`)),
-      fuzzRuns(500, 50_000),
+      fuzzRuns(500, 15_000),
     );
   });
 });

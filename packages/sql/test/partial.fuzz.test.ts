@@ -5,7 +5,7 @@ import { fuzzRuns } from "../../../test/support/fuzzRuns.ts";
 import { hostileBytes } from "../../../test/support/hostileValues.ts";
 import { decodePartial, encodePartial } from "../partial.ts";
 
-const runs = fuzzRuns(500, 50_000);
+const runs = fuzzRuns(500, 15_000);
 
 /** Decodes, or throws one of the two errors that callers know; anything else is thrown on. */
 function decodes(decode: () => unknown): boolean {
