@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -11,10 +11,18 @@ const root = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname,
 const lockfile = join(root, "package-lock.json");
 const installed = join(root, "node_modules", ".package-lock.json");
 
-if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lockfile).mtimeMs) await install();
+const node = join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+/** The Node among the dependencies comes last; an installation that was interrupted lacks it. */
+const lacksNode = () => !existsSync(node) && (major < 22 || (major === 22 && minor < 18));
+
+if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lockfile).mtimeMs || lacksNode())
+  await install();
 
 /** npm says nothing before it has ended, so the folders that are there are counted. */
 async function install() {
+  // npm fails over what an interrupted installation left, and would delete what is whole.
+  rmSync(join(root, "node_modules"), { recursive: true, force: true, maxRetries: 5 });
   // Optional ones are for some systems only.
   const packages = Object.entries(JSON.parse(readFileSync(lockfile, "utf8")).packages).flatMap(
     ([folder, { optional }]) => (folder === "" || optional ? [] : [join(root, folder, "package.json")]),
@@ -41,9 +49,7 @@ async function install() {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-const node = join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (!existsSync(node) && (major < 22 || (major === 22 && minor < 18))) {
+if (lacksNode()) {
   console.error(
     `Node ${process.versions.node} is too old and the Node among the dependencies is missing: install Node 24, or run npm ci without --ignore-scripts.`,
   );
