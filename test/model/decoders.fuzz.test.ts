@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { decodeRecord } from "../../src/election/record/record.ts";
 import { decodeBitmap } from "../../src/engine/model/bitmap.ts";
 import { decodeJson } from "../../src/engine/model/decode.ts";
-import { isUnreadable } from "../../src/engine/model/errors.ts";
 import { decodeMarker, encodeMarker } from "../../src/engine/model/marker.ts";
 import { decodeMessage } from "../../src/engine/model/message.ts";
 import {
@@ -25,22 +24,12 @@ import { lastNumberOf, parseFailure, parseTried } from "../../src/engine/model/r
 import { decodeSign, encodeSign } from "../../src/engine/model/sign.ts";
 import { stateSchema } from "../../src/engine/model/state.ts";
 import { decodeGens } from "../../src/engine/model/tree.ts";
+import { decodes } from "../support/decodes.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes, hostileMetadata } from "../support/hostileValues.ts";
 import { computing, manifest, marker, planOf, spec } from "../support/runFixtures.ts";
 
 const runs = fuzzRuns(500, 15_000);
-
-/** Decodes, or throws one of the two errors that callers know; anything else is thrown on. */
-function decodes(decode: () => unknown): boolean {
-  try {
-    decode();
-    return true;
-  } catch (error) {
-    if (isUnreadable(error)) return false;
-    throw error;
-  }
-}
 
 const common = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0 };
 const messages = [

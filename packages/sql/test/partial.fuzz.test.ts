@@ -1,22 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isUnreadable } from "../../../src/engine/model/errors.ts";
+import { decodes } from "../../../test/support/decodes.ts";
 import { fuzzRuns } from "../../../test/support/fuzzRuns.ts";
 import { hostileBytes } from "../../../test/support/hostileValues.ts";
 import { decodePartial, encodePartial } from "../partial.ts";
 
 const runs = fuzzRuns(500, 15_000);
-
-/** Decodes, or throws one of the two errors that callers know; anything else is thrown on. */
-function decodes(decode: () => unknown): boolean {
-  try {
-    decode();
-    return true;
-  } catch (error) {
-    if (isUnreadable(error)) return false;
-    throw error;
-  }
-}
 
 test("a partial of sql decodes, or is corrupt: what its header lacks is found before it is used", () => {
   const reject = { file: "a", byte: 1, why: "b" };

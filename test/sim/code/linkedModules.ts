@@ -21,7 +21,9 @@ export function linkedModules({ root, texts: asWritten }: Pick<Code, "root" | "t
   const bodyOf = (file: string): Body => {
     const known = bodies.get(file);
     if (known !== undefined) return known;
-    const body = compiled(file, asWritten.get(file) ?? "");
+    const text = asWritten.get(file);
+    if (text === undefined) throw new Error(`${file} is no part of the simulation.`);
+    const body = compiled(file, text);
     bodies.set(file, body);
     return body;
   };
@@ -51,8 +53,8 @@ export function linkedModules({ root, texts: asWritten }: Pick<Code, "root" | "t
   return {
     /** The exports of `entry` with these files in place of those that are there. */
     link(entry: string, changed: Texts): object {
-      evaluate(entry, asItIs, bodyOf);
-      if (changed.size === 0) return evaluate(entry, asItIs, bodyOf);
+      const unchanged = evaluate(entry, asItIs, bodyOf);
+      if (changed.size === 0) return unchanged;
       const bodiesOfChanged = new Map([...changed].map(([file, text]) => [file, compiled(file, text)]));
       const stale = new Set(bodiesOfChanged.keys());
       for (const file of stale) {

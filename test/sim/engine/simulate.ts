@@ -92,7 +92,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   for (const code of of < 0 ? codes : []) join(company, { leads: true, works: true, code });
   for (const run of lossy ? judge.ledger.runs.values() : []) await putSpecBack(play, run);
   await people.settle();
-  // A thread that hung before goes on until its limit.
+  // A thread that hung before continues until its limit.
   const hangs = broken.doom !== undefined;
   if (random.number() < 0.5) {
     broken.chunks.clear();
