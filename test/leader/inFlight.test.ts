@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Draft } from "../../src/engine/leader/decide/draft.ts";
-import { judgeInFlight } from "../../src/engine/leader/decide/inFlight.ts";
-import { stuckAfterMs } from "../../src/engine/leader/decide/pace.ts";
 import { wantedOf } from "../../src/engine/leader/decide/want.ts";
+import { judgeInFlight } from "../../src/engine/leader/inFlight/resend.ts";
+import { stuckAfterMs } from "../../src/engine/leader/inFlight/seen.ts";
 import type { Lists, RunNotes } from "../../src/engine/leader/notes.ts";
 import { type SeenSign, turnKey } from "../../src/engine/leader/seen.ts";
 import { limits } from "../../src/engine/model/limits.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Verdict, verdictOf } from "../../src/engine/leader/decide/verdict.ts";
+import { type Verdict, verdictOf } from "../../src/engine/leader/inFlight/ended.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 
 type Ended = Parameters<typeof verdictOf>[0][number];

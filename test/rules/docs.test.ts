@@ -22,6 +22,9 @@ const pages = [
 const sources = [...filesIn("src", /\.ts$/), ...filesIn("packages", /\.ts$/)];
 const code = [...sources, ...filesIn("test", /\.ts$/), ...filesIn("scripts", /\.(ts|mjs)$/)];
 const architecture = read("docs/ARCHITECTURE.md");
+/** The rules about work in flight stand in a page beside their code. */
+const protocol =
+  architecture.slice(0, architecture.indexOf("## 5.")) + read("src/engine/leader/inFlight/README.md");
 
 const rowsOf = (header: RegExp, text: string): string[][] =>
   text
@@ -84,12 +87,10 @@ test("every page that code cites exists, and so does every file of the project t
 });
 
 test("every rule has its number, its row, the functions that keep it and a checker or test that watches it", () => {
-  const numbered = [...architecture.slice(0, architecture.indexOf("## 5.")).matchAll(/^(\d+)\. \*\*/gm)].map(
-    ([, number]) => Number(number),
-  );
+  const numbered = [...protocol.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
   numbered.sort((a, b) => a - b);
   expect(numbered).toEqual([...new Set(numbered)]);
-  const rows = rowsOf(/^\| rule \| kept by/, architecture);
+  const rows = rowsOf(/^\| rule \| kept by/m, protocol);
   expect(rows.map(([rule]) => Number(rule)).sort((a, b) => a - b)).toEqual(numbered);
 
   const text = sources.map(read).join("\n");
@@ -141,9 +142,9 @@ test("what follows a deletion by hand is played by the scenario that its row in 
 });
 
 test("every rule that code cites by number exists", () => {
-  const last = Math.max(...rowsOf(/^\| rule \| kept by/, architecture).map(([rule]) => Number(rule)));
+  const last = Math.max(...rowsOf(/^\| rule \| kept by/m, protocol).map(([rule]) => Number(rule)));
   const cites = code.flatMap((file) =>
-    [...read(file).matchAll(/docs\/ARCHITECTURE\.md, rules? (\d+)/g)].map(([cite, rule]) => ({
+    [...read(file).matchAll(/(?:docs\/ARCHITECTURE|README)\.md, rules? (\d+)/g)].map(([cite, rule]) => ({
       file,
       cite,
       rule: Number(rule),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** How long work waits for its next attempt (docs/ARCHITECTURE.md, rule 35). */
+/** How long work waits for its next attempt (leader/inFlight/README.md, rule 35). */
 export const backOff = {
   /** Pauses before the second, third … attempt of a send; the last one holds for all that follow. */
   pausesDefaultS: [0, 2, 15, 60],

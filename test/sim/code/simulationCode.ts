@@ -1,16 +1,9 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { build, transform } from "esbuild";
-
-/** One change of the code under test. The text must be there exactly once, so that a mutant cannot silently rot. */
-export interface Mutation {
-  /** From the root of the repository. */
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
+import { type Mutation, mutate } from "./mutation.ts";
 
 /** The text of each file as CommonJS, by its path from the root of the repository. */
 export type Texts = ReadonlyMap<string, string>;
@@ -60,7 +53,11 @@ const format = {
 export async function simulationCode<One, Done>(entry: string): Promise<SimulationCode<One, Done>> {
   const bundle = { bundle: true, packages: "external", write: false, metafile: true } as const;
   const { metafile } = await build({ ...format, ...bundle, entryPoints: [entry], absWorkingDir: root });
-  const asItIs = await textsOf(Object.keys(metafile.inputs));
+  const sources = new Map(
+    Object.keys(metafile.inputs).map((file) => [file, readFileSync(join(root, file), "utf8")]),
+  );
+  const asItIs = await textsOf(sources);
+  const codeUnderTest = new Map([...sources].filter(([file]) => file.startsWith("src/")));
   const code: Code = { root, texts: asItIs, entry: relative(root, entry) };
   const idle: Worker[] = [];
   const started: Worker[] = [];
@@ -71,9 +68,7 @@ export async function simulationCode<One, Done>(entry: string): Promise<Simulati
   };
   return {
     async run({ cases, mutations = [], threads, enough }) {
-      const other = mutations.find(({ file }) => !asItIs.has(file));
-      if (other !== undefined) throw new Error(`${other.file} is no part of the simulation.`);
-      const changed = await textsOf(new Set(mutations.map(({ file }) => file)), mutations);
+      const changed = await textsOf(mutate(codeUnderTest, mutations));
       const left = cases[Symbol.iterator]();
       let stop = false;
       const oneThread = async (): Promise<void> => {
@@ -96,15 +91,10 @@ export async function simulationCode<One, Done>(entry: string): Promise<Simulati
   };
 }
 
-async function textsOf(files: Iterable<string>, mutations: readonly Mutation[] = []): Promise<Texts> {
-  const one = async (file: string): Promise<readonly [string, string]> => {
-    let text = await readFile(join(root, file), "utf8");
-    for (const { find, replace } of mutations.filter((mutation) => mutation.file === file)) {
-      const found = text.split(find).length - 1;
-      if (found !== 1) throw new Error(`${file} has ${found} times, not once: ${find}`);
-      text = text.replace(find, () => replace);
-    }
-    return [file, (await transform(text, { ...format, loader: "ts" })).code];
-  };
+async function textsOf(files: ReadonlyMap<string, string>): Promise<Texts> {
+  const one = async ([file, text]: readonly [string, string]): Promise<readonly [string, string]> => [
+    file,
+    (await transform(text, { ...format, loader: "ts" })).code,
+  ];
   return new Map(await Promise.all([...files].map(one)));
 }

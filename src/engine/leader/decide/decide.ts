@@ -1,5 +1,7 @@
 import { packsOf, packsOfShard } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
+import { judgeInFlight } from "../inFlight/resend.ts";
+import { judgeWaits, trackWaits } from "../inFlight/waits.ts";
 import type { Known } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import { askForFinish, askForGroups, askForStop, sealShards } from "./combine.ts";
@@ -7,12 +9,10 @@ import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
-import { judgeInFlight } from "./inFlight.ts";
 import { trackRate } from "./pace.ts";
 import { trackRefused } from "./refused.ts";
 import { beginTurn } from "./restart.ts";
 import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
-import { judgeWaits, trackWaits } from "./waits.ts";
 
 /**
  * One decision about one run: what is known and seen goes in, the next state and notes and the messages to send come out.

@@ -78,7 +78,7 @@ function copyOf<T>(value: T): T {
   return copy as T;
 }
 
-export interface SendRecord {
+interface SendRecord {
   readonly work: Work;
   readonly send: number;
   readonly code: string;
@@ -106,14 +106,6 @@ export function addTask(draft: Draft, name: string): void {
   draft.decided = true;
 }
 
-export function resendTask(draft: Draft, task: Sends): void {
-  task.sends += 1;
-  task.atMs = draft.at.nowMs;
-  delete task.takenMs;
-  delete task.sent;
-  draft.decided = true;
-}
-
 /** Has a pack sent. One that was sent since the last write already takes no room. */
 export function addSend(draft: Draft, send: PackSend): void {
   draft.packs.push(send);
@@ -123,27 +115,6 @@ export function addSend(draft: Draft, send: PackSend): void {
 /** What is known of the sends of a pack that the cursor has passed. */
 export const sendsOf = (state: State, pack: number): Sends =>
   state.again[pack] ?? { sends: state.firstSend, atMs: 0, since: state.firstSend, lost: 0 };
-
-/** Resends a pack. No record of the sends before is waited for, unless it `waits`; one that comes still counts. */
-export function resendPack(
-  draft: Draft,
-  pack: number,
-  why: Pick<PackSend, "alone" | "excluded"> & { readonly waits?: boolean; readonly lost?: boolean },
-): void {
-  const { state, at } = draft;
-  const before = sendsOf(state, pack);
-  const send = before.sends + 1;
-  const alone = before.alone === true || why.alone === true;
-  state.again[pack] = {
-    sends: send,
-    atMs: at.nowMs,
-    since: why.waits === true ? before.since : send,
-    lost: before.lost + (why.lost === true ? 1 : 0),
-    ...(alone && { alone }),
-  };
-  state.sentAgain += 1;
-  addSend(draft, { pack, send, urgent: true, repeat: true, alone, excluded: why.excluded });
-}
 
 /** Messages that still fit between two writes of the state. */
 export const roomToWrite = ({ unsent, sent }: Draft): number =>

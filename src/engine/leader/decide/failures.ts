@@ -7,11 +7,12 @@ import { parseWorkName, workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { plannedChunks } from "../../model/stop.ts";
 import { prefixAt } from "../../model/tree.ts";
+import { verdictOf, whyFailed } from "../inFlight/ended.ts";
+import { lastSend, resendEnded, resendEndedTask } from "../inFlight/resend.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
-import { type Draft, layoutOf, resendPack, resendTask, roomToWrite, sendsOf } from "./draft.ts";
+import { type Draft, layoutOf, roomToWrite, sendsOf } from "./draft.ts";
 import { shardsThatCount } from "./stop.ts";
 import { bitsOf, countsBelow, outcomeOf, tally } from "./track.ts";
-import { verdictOf, whyFailed } from "./verdict.ts";
 import { addEnded } from "./wasted.ts";
 
 /**
@@ -42,11 +43,7 @@ export function trackFailures(draft: Draft, seen: Seen): "waits" | undefined {
       const asks = state.layout && work.kind === "node" && prefixAt(state.layout, work.level, work.index);
       const code = lost ? "storage-lost" : `${asks ? "stop" : work.kind}-failed`;
       draft.ending ??= { phase: "failed", error: { code, message: verdict.why } };
-    } else if (verdict.kind === "replace") {
-      if (verdict.alone) task.alone = true;
-      task.sends = Math.max(task.sends, ...records.map((record) => record.send));
-      resendTask(draft, task);
-    }
+    } else if (verdict.kind === "replace") resendEndedTask(draft, task, records, verdict);
   }
   tally(state);
   if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
@@ -87,7 +84,6 @@ function trackTried(draft: Draft, { tried }: Seen): void {
 function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], { tolerate }: Spec): void {
   const { state } = draft;
   const made = sendsOf(state, pack);
-  const sends = Math.max(made.sends, ...records.map((record) => record.send));
   const layout = layoutOf(state);
   const most = toleratedChunks(tolerate, plannedChunks(layout, state));
   const tolerated = most - failedThatCount(state, layout);
@@ -97,10 +93,11 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
     markFailed(draft, pack);
   } else if (verdict.kind === "replace") {
     if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
-    addEnded(draft, records, made.since);
-    state.again[pack] = { ...made, sends };
-    resendPack(draft, pack, verdict);
-  } else if (sends > made.sends) state.again[pack] = { ...made, sends };
+    resendEnded(draft, pack, records, verdict);
+  } else {
+    const sends = lastSend(made, records);
+    if (sends > made.sends) state.again[pack] = { ...made, sends };
+  }
 }
 
 function markFailed(draft: Draft, pack: number): void {

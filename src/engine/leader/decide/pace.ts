@@ -1,7 +1,7 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf } from "../../model/packs.ts";
 import type { State } from "../../model/state.ts";
-import type { DecideTime, Known, RunNotes } from "../notes.ts";
+import type { Known, RunNotes } from "../notes.ts";
 
 /** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
 
@@ -67,10 +67,6 @@ export const slowAfterMs = ({ durationsMs }: State): number =>
   durationsMs.length === 0
     ? Number.POSITIVE_INFINITY
     : Math.max(limits.slowFactor * p95(durationsMs), 2 * Math.max(...durationsMs), limits.lostMsMin);
-
-/** Longer than a process can be at a piece of work: its limit, the retries of its record, and the host's ten minutes. */
-export const stuckAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
-  limits.hostHidesMs + limitMs + limits.endRetryMs;
 
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;

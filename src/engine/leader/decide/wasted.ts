@@ -1,6 +1,6 @@
 import type { State } from "../../model/state.ts";
 import type { SeenFailure } from "../seen.ts";
-import { type Draft, resendPack } from "./draft.ts";
+import type { Draft } from "./draft.ts";
 import { takenMs } from "./pace.ts";
 
 /** Attempts without an output cost calls and instances too (`model/runCost.ts`). Nobody tells how long each took. */
@@ -11,13 +11,8 @@ export function addWasted(state: State, attempts: number, msEach: number): void 
 }
 
 /** As long as packs take, and no longer than an attempt may. */
-const addLost = ({ state, at }: Draft): void => addWasted(state, 1, Math.min(takenMs(state), at.limitMs));
-
-/** Resends a pack whose latest attempt was lost, or is so slow that another one may be quicker. */
-export function resendLost(draft: Draft, pack: number, why: Parameters<typeof resendPack>[2]): void {
-  resendPack(draft, pack, why);
-  addLost(draft);
-}
+export const addLost = ({ state, at }: Draft): void =>
+  addWasted(state, 1, Math.min(takenMs(state), at.limitMs));
 
 /** Those of ended sends, which are counted once: when the pack fails or is sent again. */
 export function addEnded(draft: Draft, records: readonly SeenFailure[], since: number): void {

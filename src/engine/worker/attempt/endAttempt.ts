@@ -142,7 +142,7 @@ export async function endAttempt(
  * An instance that stops hands its work over at once. Work for other code comes back at times of its own: all at once, and at
  * equal distances, it would go to the same instances each time, which poll again as soon as they have refused a message.
  */
-function delayOf(error: unknown, { urgent }: Delivery, random: Random): number {
+export function delayOf(error: unknown, { urgent }: Delivery, random: Random): number {
   if (error instanceof LeasefoldError && error.code === "stopping") return 0;
   if (!(error instanceof OtherCodeError)) return limits.retryDelayS;
   const mostS = urgent ? limits.otherCodeDelayS : limits.retryDelayS;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Mutation, type SimulationCode, simulationCode } from "../../code/simulationCode.ts";
+import { type Mutation, typeErrors } from "../../code/mutation.ts";
+import { type SimulationCode, simulationCode } from "../../code/simulationCode.ts";
 import { pointsOf } from "../everyPoint.ts";
 import type { Case, CaseDone } from "../playCase.ts";
 import { type Mutant, mutants } from "./mutants.ts";
@@ -16,7 +17,7 @@ const used = new Map<string, Case>();
 const threads = 1;
 const seedsMax = 200;
 
-const gone = { file: "src/election/policy.ts", find: "a condition that nobody wrote", replace: "" };
+const gone = { in: "nextRenewalMs", find: "a condition that nobody wrote", replace: "" };
 
 beforeAll(async () => {
   code = await simulationCode(join(import.meta.dirname, "../playCase.ts"));
@@ -62,9 +63,17 @@ test("the code as it is passes the cases that no other test plays", async () => 
   expect(failed).toEqual([]);
 });
 
-test("a mutant whose text is gone from the code is an error", async () => {
+test("a mutant whose text, name or types no longer fit the code is stale, and says so", async () => {
   const play = (mutation: Mutation) =>
     code.run({ cases: [1], mutations: [mutation], threads, enough: () => true });
-  await expect(play(gone)).rejects.toThrow("not once");
-  await expect(play({ ...gone, file: "packages/cli/main.ts" })).rejects.toThrow("no part");
+  await expect(play(gone)).rejects.toThrow("mutant is stale: the text is there 0 times, not once");
+  await expect(play({ ...gone, in: "nobody" })).rejects.toThrow("mutant is stale: nothing has that name");
+  const untyped = { in: "nextRenewalMs", find: "): number", replace: "): string" };
+  expect(typeErrors([[untyped]]).slice(0, 1)).toEqual([
+    expect.stringContaining("election/policy.mutant0.ts"),
+  ]);
+});
+
+test("every mutant type-checks", () => {
+  expect(typeErrors(mutants.map((mutant) => [mutant]))).toEqual([]);
 });

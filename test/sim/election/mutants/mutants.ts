@@ -1,4 +1,4 @@
-import type { Mutation } from "../../code/simulationCode.ts";
+import type { Mutation } from "../../code/mutation.ts";
 import type { Checker } from "../checkers.ts";
 
 /** A safety condition taken out of the code under test. */
@@ -10,16 +10,6 @@ export interface Mutant extends Mutation {
   readonly from?: { readonly seed: number } | { readonly call: number };
 }
 
-const claim = "src/election/acquire/claimTerm.ts";
-const deadline = "src/election/hold/stopWorkDeadline.ts";
-const hold = "src/election/hold/leaseHold.ts";
-const policy = "src/election/policy.ts";
-const acquire = "src/election/acquire/acquireLease.ts";
-const schedule = "src/election/acquire/acquireWhenFree.ts";
-const lead = "src/election/hold/leadTerm.ts";
-const twinLease = "src/engine/storage/memory/memoryStorage.ts";
-const chain = "src/engine/leader/perform/stateChain.ts";
-
 /**
  * Each condition that safety rests on, in the order in which a leader meets it. Jitter is left out: it keeps
  * challengers from each other's throat and protects nothing.
@@ -29,7 +19,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "If-Match on the break",
     killedBy: "nobody followed too early",
     from: { seed: 21 },
-    file: schedule,
+    in: "breakLease",
     find: "ports.lease.breakNow({ ifMatch, signal })",
     replace: "ports.lease.breakNow({ signal, ...(ifMatch === '' ? { ifMatch } : {}) })",
   },
@@ -37,28 +27,28 @@ export const mutants: readonly Mutant[] = [
     lacks: "the leader's own threshold for a break",
     killedBy: "nobody followed too early",
     from: { seed: 12 },
-    file: policy,
+    in: "mayBreak",
     find: "const thresholdMs = Math.max(record.breakAfterMs, 3",
     replace: "const thresholdMs = Math.max(settings.breakAfterMs, 3",
   },
   {
     lacks: "any threshold for the age of a record",
     killedBy: "nobody followed too early",
-    file: policy,
+    in: "mayBreak",
     find: "return ageMs >= thresholdMs ||",
     replace: "return ageMs >= 2_000 ||",
   },
   {
     lacks: "any threshold for a record that stays the same",
     killedBy: "nobody followed too early",
-    file: policy,
+    in: "mayBreak",
     find: "unchangedMs >= thresholdMs - ageResolutionMs;",
     replace: "unchangedMs >= 1_200;",
   },
   {
     lacks: "a new count with each record",
     killedBy: "nobody followed too early",
-    file: schedule,
+    in: "pollSchedule",
     find: "if (same?.etag !== etag) same =",
     replace: "same ??=",
   },
@@ -66,7 +56,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "counting from the answer of the first poll of a record (from its request)",
     killedBy: "nobody followed too early",
     from: { seed: 1116 },
-    file: schedule,
+    in: "pollSchedule",
     find: "same = { etag, answeredAt };",
     replace: "same = { etag, answeredAt: sentAt };",
   },
@@ -74,7 +64,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "the monotonic clock for a record that stays the same (wall)",
     killedBy: "nobody followed too early",
     from: { seed: 769 },
-    file: schedule,
+    in: "pollSchedule",
     find: "sentAt.monotonicMs - same.answeredAt.monotonicMs",
     replace: "sentAt.wallMs - same.answeredAt.wallMs",
   },
@@ -82,7 +72,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "one lease id per series of tries (another with each try)",
     killedBy: "no lease left behind",
     from: { call: 4 },
-    file: acquire,
+    in: "acquireLease",
     find: "lease.acquire(leaseId, settings.leaseDurationS, { ifMatch: poll.etag, signal }),",
     replace:
       "lease.acquire(attempt === 1 ? leaseId : ports.random.uuid(), settings.leaseDurationS, { ifMatch: poll.etag, signal }),",
@@ -91,7 +81,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "If-Match on the acquire",
     killedBy: "terms grow",
     from: { seed: 3626 },
-    file: acquire,
+    in: "acquireLease",
     find: "{ ifMatch: poll.etag, signal }",
     replace: "{ signal }",
   },
@@ -99,15 +89,16 @@ export const mutants: readonly Mutant[] = [
     lacks: "a new lease id for each series (one for the life of a process)",
     killedBy: "stop-work deadline",
     from: { seed: 14 },
-    file: acquire,
+    in: "acquireLease",
     find: "const leaseId = ports.random.uuid();",
-    replace: "const leaseId = '00000000-0000-4000-8000-' + request.holder.slice(9).padStart(12, '0');",
+    replace:
+      "const leaseId = '00000000-0000-4000-8000-' + (request as object as { holder: string }).holder.slice(9).padStart(12, '0');",
   },
   {
     lacks: "the lease id on the claim",
     killedBy: "claims under the lease",
     from: { call: 5 },
-    file: twinLease,
+    in: "memoryLease",
     find: "account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
     replace:
       "if (options?.ifMatch === undefined || !checked['record']?.includes('\"state\":\"leading\"')) account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
@@ -115,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "the lease id on beats",
     killedBy: "terms grow",
-    file: twinLease,
+    in: "memoryLease",
     find: "account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
     replace:
       "if (options?.ifMatch !== undefined || !checked['record']?.includes('\"state\":\"leading\"')) account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
@@ -124,21 +115,21 @@ export const mutants: readonly Mutant[] = [
     lacks: "If-Match on the claim",
     killedBy: "nothing late over later",
     from: { call: 4 },
-    file: claim,
+    in: "writeClaim",
     find: "lease.writeRecord(hold.leaseId, metadata, { ifMatch, signal }),",
     replace: "lease.writeRecord(hold.leaseId, metadata, { signal }),",
   },
   {
     lacks: "a term above the last one",
     killedBy: "terms grow",
-    file: policy,
+    in: "leadingRecord",
     find: "const term = Math.max(last?.term ?? 0, claim.aboveTerm) + 1;",
     replace: "const term = Math.max(last?.term ?? 0, claim.aboveTerm, 1);",
   },
   {
     lacks: "a term above the one that state has seen",
     killedBy: "terms grow",
-    file: policy,
+    in: "leadingRecord",
     find: "const term = Math.max(last?.term ?? 0, claim.aboveTerm) + 1;",
     replace: "const term = (last?.term ?? 0) + 1;",
   },
@@ -146,7 +137,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "reading back the termid of a claim whose reply was lost (taken for mine)",
     killedBy: "claims under the lease",
     from: { call: 5 },
-    file: policy,
+    in: "decideAfterReadBack",
     find: 'if (seen.decoded.kind === "record" && seen.decoded.record.termid === termid) return "mine";',
     replace: 'if (seen.decoded.kind === "record") return "mine";',
   },
@@ -154,7 +145,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "telling terms apart by termid (the number is enough)",
     killedBy: "claims under the lease",
     from: { call: 5 },
-    file: claim,
+    in: "writeClaim",
     find: "decideAfterReadBack(seen, ifMatch, record.termid)",
     replace:
       "decideAfterReadBack(seen, ifMatch, seen?.decoded.kind === 'record' && seen.decoded.record.term === record.term ? seen.decoded.record.termid : '')",
@@ -163,21 +154,21 @@ export const mutants: readonly Mutant[] = [
     lacks: "the margin before the lease ends",
     killedBy: "stop-work deadline",
     from: { seed: 5 },
-    file: "src/election/settings.ts",
+    in: "stopWorkMs",
     find: "settings.leaseDurationS * 1_000 - settings.marginMs;",
     replace: "settings.leaseDurationS * 1_000 - 1;",
   },
   {
     lacks: "the second part of the deadline, by beats",
     killedBy: "nobody followed too early",
-    file: deadline,
+    in: "stopWorkDeadline",
     find: "if (beat === undefined || settings.breakAfterMs === 0) return byLease;",
-    replace: "if (beat !== undefined || settings.breakAfterMs >= 0) return byLease;",
+    replace: "if (beat === undefined || settings.breakAfterMs >= 0) return byLease;",
   },
   {
     lacks: "the second that a record's age may be off",
     killedBy: "stop-work deadline",
-    file: deadline,
+    in: "stopWorkDeadline",
     find: "settings.breakAfterMs - ageResolutionMs - elapsedMs(beat, now)",
     replace: "settings.breakAfterMs - 0 * ageResolutionMs - elapsedMs(beat!, now)",
   },
@@ -185,14 +176,14 @@ export const mutants: readonly Mutant[] = [
     lacks: "counting from the time a request was sent (from its reply)",
     killedBy: "stop-work deadline",
     from: { seed: 3 },
-    file: "src/election/cappedCall.ts",
+    in: "cappedCall",
     find: '(value) => finish({ kind: "ok", value, sentAt }),',
     replace: '(value) => finish({ kind: "ok", value, sentAt: readClocks(clock) }),',
   },
   {
     lacks: "the wall clock (monotonic alone)",
     killedBy: "nobody followed too early",
-    file: "src/election/cappedCall.ts",
+    in: "elapsedMs",
     find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);",
     replace: "now.monotonicMs - since.monotonicMs;",
   },
@@ -200,14 +191,14 @@ export const mutants: readonly Mutant[] = [
     lacks: "the monotonic clock (wall alone)",
     killedBy: "stop-work deadline",
     from: { seed: 45 },
-    file: "src/election/cappedCall.ts",
+    in: "elapsedMs",
     find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);",
     replace: "now.wallMs - since.wallMs;",
   },
   {
     lacks: "a timer of the deadline's own",
     killedBy: "stop-work deadline",
-    file: deadline,
+    in: "stopWorkDeadline",
     find: "cancel = clock.after(Math.min(untilPassedMs(), checkEveryMs), arm);",
     replace: "cancel = () => {};",
   },
@@ -215,7 +206,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "reading the clocks right before an effect",
     killedBy: "stop-work deadline",
     from: { seed: 15 },
-    file: lead,
+    in: "leadershipOf",
     find: "assertLeading() {\n      hold.deadline.hasPassed();",
     replace: "assertLeading() {",
   },
@@ -223,42 +214,42 @@ export const mutants: readonly Mutant[] = [
     lacks: "waiting for a confirmed renewal (a failed one counts)",
     killedBy: "stop-work deadline",
     from: { seed: 5 },
-    file: hold,
+    in: "LeaseHold",
     find: 'if (reply.kind === "ok") {\n        this.deadline.leaseConfirmed(reply.sentAt);',
     replace: 'this.deadline.leaseConfirmed(reply.sentAt);\n      if (reply.kind === "ok") {',
   },
   {
     lacks: "the takeover of the state",
     killedBy: "no older effect",
-    file: chain,
+    in: "takeOverState",
     find: "await chain.write(written);",
     replace: "void written;",
   },
   {
     lacks: "a takeover only over a lower term",
     killedBy: "one writer per term",
-    file: chain,
+    in: "takeOverState",
     find: "if (!ours && state.term >= leader.term) throw new DeposedError(state.term);",
     replace: "",
   },
   {
     lacks: "If-Match on the state",
     killedBy: "no older effect",
-    file: "src/engine/storage/memory/memoryBlobs.ts",
+    in: "writesOf",
     find: 'if (blob === undefined || blob.etag !== write.ifMatch) return { kind: "conflict" };',
     replace: 'if (blob === undefined) return { kind: "conflict" };',
   },
   {
     lacks: "draining before the release",
     killedBy: "drained before release",
-    file: lead,
+    in: "runTask",
     find: "await clock.sleep(settings.drainCapMs, over.signal);\n  const drained = over.signal.aborted;",
     replace: "const drained = true;",
   },
   {
     lacks: "releasing by its own lease id",
     killedBy: "nobody followed too early",
-    file: lead,
+    in: "releaseLease",
     find: "lease.release(hold.leaseId, { signal })",
     replace: "lease.breakNow({ signal })",
   },
@@ -266,7 +257,7 @@ export const mutants: readonly Mutant[] = [
     lacks: "a release after tries whose outcome is unknown",
     killedBy: "no lease left behind",
     from: { call: 4 },
-    file: acquire,
+    in: "acquireLease",
     find: "await call((signal) => lease.release(leaseId, { signal }));",
     replace: "",
   },

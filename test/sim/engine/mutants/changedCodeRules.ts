@@ -7,15 +7,11 @@ const foreign =
   "a partial of other code, or of none that it names, counts as missing, and one of the right code takes its place";
 
 const leaderTakesAny = edit(
-  "leader/decide/track.ts",
+  "trackParts",
   "if (!belongsTo(state, facts) || isOutdated(facts, state.generation)) continue;",
   "if (isOutdated(facts, state.generation)) continue;",
 );
-const foldTakesAny = edit(
-  "worker/folding/outputs.ts",
-  "pack < packs.to && belongsTo(wanted, output))",
-  "pack < packs.to)",
-);
+const foldTakesAny = edit("findPacks", "pack < packs.to && belongsTo(wanted, output))", "pack < packs.to)");
 
 /** Which code computes, what is folded together, and what a run says that waits for its code. */
 export const changedCodeRules: readonly Mutant[] = [
@@ -26,14 +22,14 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [
       "plan, state and queues are lost and partials remain, and the new plan of other packs folds none of them",
     ],
-    edits: edit("model/output.ts", "&& isOfPlan(wanted, plan)", ""),
+    edits: edit("belongsTo", "&& isOfPlan(wanted, plan)", ""),
   },
   {
     without: "the worker's own identity against that of its work",
     rule: 11,
     killedBy: "other code computes nothing",
     cases: [undone],
-    edits: edit("worker/attempt/rightCode.ts", "if (!fits) throw", 'if (!fits && kind === "sofar") throw'),
+    edits: edit("rightCode", "if (!fits) throw", 'if (!fits && kind === "sofar") throw'),
   },
   {
     without: "the identity of a partial, for the leader and for the fold",
@@ -47,13 +43,9 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 5,
     killedBy: "no result folds two identities unless it was asked to",
     cases: [foreign],
-    edits: edit(
-      "model/identity.ts",
-      "of !== undefined && (of === code",
-      "of === undefined || (of === code",
-    ).concat(
+    edits: edit("accepts", "of !== undefined && (of === code", "of === undefined || (of === code").concat(
       edit(
-        "model/output.ts",
+        "isOfPlan",
         "plan !== undefined && tag === planTag(plan)",
         "tag === undefined || tag === planTag(plan ?? '')",
       ),
@@ -72,7 +64,7 @@ export const changedCodeRules: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: [foreign],
     edits: edit(
-      "worker/folding/writeOutput.ts",
+      "writeOutput",
       "if (belongsTo(wanted, facts) && !isOutdated(facts, message.gen))",
       'if (contentType !== "")',
     ),
@@ -83,7 +75,7 @@ export const changedCodeRules: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: [undone],
     edits: edit(
-      "worker/attempt/endAttempt.ts",
+      "endAttempt",
       "(await ports.noteOtherCode(message, error))",
       "ports.noteOtherCode === undefined",
     ),
@@ -93,30 +85,34 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 7,
     killedBy: "every run ends",
     cases: [nobody],
-    edits: edit("leader/decide/refused.ts", "refused === undefined ||", "refused !== undefined ||"),
+    edits: edit(
+      "trackRefused",
+      "refused === undefined ||",
+      "refused === undefined || refused.sinceMs >= 0 ||",
+    ),
   },
   {
     without: "what was waited for by the leader before",
     rule: 7,
     killedBy: "every run ends",
     cases: [nobody],
-    edits: edit("leader/decide/refused.ts", "before.otherCode?.sinceMs ?? at.nowMs", "at.nowMs"),
+    edits: edit("trackRefused", "before.otherCode?.sinceMs ?? at.nowMs", "at.nowMs"),
   },
   {
     without: "patience with a run that waits for its code",
     rule: 7,
     killedBy: "fails only for a reason",
     cases: [nobody],
-    edits: edit("leader/decide/refused.ts", "limits.identityWaitMs + at.limitMs", "60_000"),
+    edits: edit("trackRefused", "limits.identityWaitMs + at.limitMs", "60_000"),
   },
   {
     without: "outcomes that take back that a run waits",
     rule: 7,
     killedBy: "the scenario's own end",
     cases: ["one instance with the right code is enough beside others with other code"],
-    edits: edit("leader/decide/refused.ts", "!== ended) {\n    forget(draft);", "!== ended) {").concat(
+    edits: edit("trackRefused", "!== ended) {\n    forget(draft);", "!== ended) {").concat(
       edit(
-        "leader/decide/refused.ts",
+        "trackRefused",
         "const advances = quietMs < usualMs(state) || isAtWork(notes, at.nowMs);",
         "const advances = quietMs < 0;",
       ),
@@ -127,6 +123,6 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 6,
     killedBy: "the scenario's own end",
     cases: [nobody],
-    edits: edit("client/commands/decideCommand.ts", "here !== undefined && here !== code", "here === ''"),
+    edits: edit("checkSame", "here !== undefined && here !== code", "here === ''"),
   },
 ];

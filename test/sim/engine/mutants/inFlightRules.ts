@@ -1,7 +1,5 @@
 import { edit, type Mutant } from "./mutant.ts";
 
-const judge = "leader/decide/inFlight.ts";
-const signs = "worker/signs.ts";
 const kills = "a pack that ends its process, under a limit of 300 s";
 const onceOnly = "what throws in full swing, and what is combined, is sent once";
 const neverBegun = "a pack whose process always ends before it has begun";
@@ -13,35 +11,39 @@ export const inFlightRules: readonly Mutant[] = [
     rule: 18,
     killedBy: "every run ends in time",
     cases: [kills],
-    edits: edit(judge, "!one.live && one.send === sends.sends)", "!one.live && one.send < 0)"),
+    edits: edit("seeWork", "!sign.live && sign.send === sends.sends", "!sign.live && sign.send < 0"),
   },
   {
     without: "a process of its own for work whose process has died",
     rule: 18,
     killedBy: "few processes die of one piece of work",
     cases: [kills],
-    edits: edit(judge, "alone: diedWith(finding), lost", "alone: false, lost"),
+    edits: edit("judgePacks", 'alone: judgement.do === "resend alone"', "alone: false"),
   },
   {
     without: "a record of a death alone",
     rule: 18,
     killedBy: "few processes die of one piece of work",
     cases: [kills],
-    edits: edit(judge, "finding.sign.begun && finding.sign.alone)", "finding.sign.begun && !finding.sign)"),
+    edits: edit(
+      "judgements",
+      "silent?.begun === true && silent.alone, do",
+      "silent?.begun === true && silent.send < 0, do",
+    ),
   },
   {
     without: "patience with a death that counts",
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: ["work that is alone in a process which stops for ten seconds has not died"],
-    edits: edit(judge, "sign.silentMs <= limits.deathAloneMs", "sign.silentMs < 0"),
+    edits: edit("isLate", "silent.silentMs <= limits.deathAloneMs", "silent.silentMs < 0"),
   },
   {
     without: "a resend of what is lost",
     rule: 18,
     killedBy: "every run ends",
     cases: { seedsFrom: 2_000_000 },
-    edits: edit(judge, 'ifListed({ kind: "lost" }', 'ifListed({ kind: "open" }'),
+    edits: edit("judgements", 'if: () => true, do: "resend"', 'if: () => true, do: "wait"'),
   },
   {
     without: "more patience with each loss",
@@ -50,14 +52,14 @@ export const inFlightRules: readonly Mutant[] = [
     cases: [
       "signs of long packs do not arrive for minutes, and what seems lost is resent more and more rarely",
     ],
-    edits: edit(judge, "* 2 ** Math.min(sends.lost, limits.lostDoublings)", ""),
+    edits: edit("seeWork", "* 2 ** Math.min(sends.lost, limits.lostDoublings)", ""),
   },
   {
     without: "an end of work that is always lost",
     rule: 19,
     killedBy: "few processes die of one piece of work",
     cases: [neverBegun],
-    edits: edit(judge, "sends.lost + 1 < limits.lostMax ||", "sends.lost + 1 < 100 * limits.lostMax ||"),
+    edits: edit("judgements", "sends.lost + 1 >= limits.lostMax", "sends.lost + 1 >= 100 * limits.lostMax"),
   },
   {
     without: "waiting for what queues show (all of it counts as taken)",
@@ -65,24 +67,26 @@ export const inFlightRules: readonly Mutant[] = [
     killedBy: "messages do not pile up",
     cases: ["nobody works for two hours"],
     edits: edit(
-      "leader/decide/taken.ts",
+      "trackTaken",
       "const shown = packs.firstPack.get(turnKey(state));",
       "const shown = packs.firstPack.size < 0 ? packs.firstPack.get(turnKey(state)) : undefined;",
-    ).concat(edit(judge, "if (waits) return", "if (waits && sends.sends < 0) return")),
+    ).concat(
+      edit("judgements", "({ queued }) => queued", "({ queued, sends }) => queued && sends.sends < 0"),
+    ),
   },
   {
     without: "a list of records before work counts as lost",
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
-    edits: edit(judge, "return lists.failuresAtMs > afterMs ?", "return afterMs > 0 ?"),
+    edits: edit("judgements", "seen.failuresMs <= endedMs(seen)", "seen.failuresMs < 0 && endedMs(seen) < 0"),
   },
   {
     without: "a look for the node before its combine counts as lost",
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
-    edits: edit(judge, 'if (work.kind === "node" && lists.nodesAtMs', "if (afterMs < 0 && lists.nodesAtMs"),
+    edits: edit("judgements", "seen.nodesMs <= endedMs(seen)", "seen.nodesMs < 0"),
   },
   {
     without: "telling a list that failed from an empty one",
@@ -90,7 +94,7 @@ export const inFlightRules: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: { seedsFrom: 310 },
     edits: edit(
-      "worker/folding/outputs.ts",
+      "listOutputs",
       "for await (const page of pagesOf(storage.blobs, names.runs, prefix, { metadata: true })) yield* page.blobs;",
       "try {\n    for await (const page of pagesOf(storage.blobs, names.runs, prefix, { metadata: true })) yield* page.blobs;\n  } catch {}",
     ),
@@ -100,34 +104,34 @@ export const inFlightRules: readonly Mutant[] = [
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: { seedsFrom: 3_000_000 },
-    edits: edit(judge, "if (last && sends.sends", "if (sends.sends"),
+    edits: edit("isSlow", "computes && last && sends.sends", "computes && sends.sends"),
   },
   {
     without: "a confirmed sign before work that was sent before begins",
     rule: 17,
     killedBy: "few processes die of one piece of work",
     cases: [kills],
-    edits: edit(signs, "await inTurn(write);\n          entry.confirmed", "entry.confirmed"),
+    edits: edit("workSigns", "await inTurn(write);\n          entry.confirmed", "entry.confirmed"),
   },
   {
     without: "a sign that is written again",
     rule: 17,
     killedBy: "hardly anything is computed twice",
     cases: { seedsFrom: 3_000_000 },
-    edits: edit(signs, "? written.everyMs : 0;", "? 1_000_000 * written.everyMs : 0;"),
+    edits: edit("workSigns", "? written.everyMs : 0;", "? 1_000_000 * written.everyMs : 0;"),
   },
   {
     without: "a window that grows when all of it was taken",
     rule: 18,
     killedBy: "every run ends in time",
     cases: ["more threads than the first window has packs for"],
-    edits: edit("leader/decide/fanOut.ts", "const few = notes.drained ||", "const few ="),
+    edits: edit("updateWindow", "const few = notes.drained ||", "const few ="),
   },
   {
     without: "an end of running work that nobody wants",
     rule: 26,
     killedBy: "the scenario's own end",
     cases: ["a cancel frees the threads of long packs within five seconds"],
-    edits: edit("worker/markerWatch.ts", "if (why !== undefined) stop.abort(", "if (why === '') stop.abort("),
+    edits: edit("runningWork", "if (why !== undefined) stop.abort(", "if (why === '') stop.abort("),
   },
 ];

@@ -1,8 +1,8 @@
-import type { Mutation } from "../../code/simulationCode.ts";
+import type { Mutation } from "../../code/mutation.ts";
 import type { Checker } from "../checks/judge.ts";
 import type { EngineCase } from "../engineCase.ts";
 
-/** A rule of docs/ARCHITECTURE.md, section 4, broken in the code under test, often in one place and at times in two. */
+/** A rule of the protocol (docs/ARCHITECTURE.md, section 4), broken in the code under test, often in one place and at times in two. */
 export interface Mutant {
   /** What is missing. */
   readonly without: string;
@@ -14,7 +14,7 @@ export interface Mutant {
   readonly edits: readonly Mutation[];
 }
 
-/** One change of one file of the engine. */
-export const edit = (file: string, find: string, replace: string): readonly Mutation[] => [
-  { file: `src/engine/${file}`, find, replace },
+/** One change of one function, constant or class of the engine. */
+export const edit = (where: string, find: string, replace: string): readonly Mutation[] => [
+  { in: where, find, replace },
 ];

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { typeErrors } from "../../code/mutation.ts";
 import { type SimulationCode, simulationCode } from "../../code/simulationCode.ts";
 import type { EngineCase } from "../engineCase.ts";
 import type { EngineCaseDone } from "../playCase.ts";
@@ -68,6 +69,10 @@ test.each(mutants)("without $without (rule $rule): $killedBy", async (mutant) =>
     },
   });
   expect(killed, `not seen, only ${[...others].slice(0, 5).join("; ") || "nothing"} was`).toBe(true);
+});
+
+test("every mutant type-checks", () => {
+  expect(typeErrors(mutants.map(({ edits }) => edits))).toEqual([]);
 });
 
 test("the code as it is passes the cases that no other test plays", async () => {

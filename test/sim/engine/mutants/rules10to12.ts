@@ -11,30 +11,24 @@ export const rules10to12: readonly Mutant[] = [
     rule: 10,
     killedBy: "deleted only what is worthless",
     cases: [life],
-    edits: edit(
-      "leader/perform/close.ts",
-      "manifest?.complete === true && state",
-      "manifest !== undefined && state",
-    ).concat(edit("worker/handleWork.ts", "if (made?.value.complete !== true)", "if (made === undefined)")),
+    edits: edit("cleanUp", "manifest?.complete === true && state", "manifest !== undefined && state").concat(
+      edit("cleanUp", "if (made?.value.complete !== true)", "if (made === undefined)"),
+    ),
   },
   {
     without: "the summary before the spec in a deletion",
     rule: 10,
     killedBy: "lists show what has ended",
     cases: [life],
-    edits: edit(
-      "leader/deletion/deleteRun.ts",
-      "await blobs.remove(runs, closedBlob",
-      "void (runs, closedBlob",
-    ),
+    edits: edit("deleteSpec", "await blobs.remove(runs, closedBlob", "void (runs, closedBlob"),
   },
   {
     without: "a look for a state or a result before a marker without a spec goes",
     rule: 10,
     killedBy: "deleted only what is worthless",
     cases: [specLost],
-    edits: edit("leader/openRun.ts", 'if (state.kind === "found" ||', 'if (id === "" ||').concat(
-      edit("leader/openRun.ts", "(await hasManifest(term, id, uid))", "hasManifest === undefined"),
+    edits: edit("withdraw", 'if (state.kind === "found" ||', 'if (id === "" ||').concat(
+      edit("withdraw", "(await hasManifest(term, id, uid))", "hasManifest === undefined"),
     ),
   },
   {
@@ -43,7 +37,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "the result is the fold of what the manifest says",
     cases: ["a manifest arrives after its finisher gave it up, and the result that it names is there"],
     edits: edit(
-      "worker/finish.ts",
+      "writeManifest",
       'await storage.blobs.create(results, name, text, { contentType: "application/json" });',
       'await storage.blobs.create(results, name, text, { contentType: "application/json" }).catch((error) => removeResult(ports, manifest.blob).then(() => Promise.reject(error)));',
     ),
@@ -53,7 +47,7 @@ export const rules10to12: readonly Mutant[] = [
     rule: 10,
     killedBy: "deleted only what is worthless",
     cases: ["a repeated request for a manifest meets the finisher's own, and the result that it names stays"],
-    edits: edit("worker/finish.ts", "if (blob !== manifest.blob)", 'if (blob !== "")'),
+    edits: edit("writeManifest", "if (blob !== manifest.blob)", 'if (blob !== "")'),
   },
   {
     without: "blobs before the spec in a deletion",
@@ -61,7 +55,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
-      "leader/deletion/deleteRun.ts",
+      "deleteRun",
       "(await deleteUnder(term, names.runs, runBlobs(id, uid).root, pages)) &&",
       "names.runs !== '' &&",
     ),
@@ -71,22 +65,14 @@ export const rules10to12: readonly Mutant[] = [
     rule: 10,
     killedBy: "deleted only what is worthless",
     cases: [life],
-    edits: edit(
-      "leader/deletion/deleteRun.ts",
-      '|| !(await deleteSpec(term, id, uid))) return "more";',
-      ') return "more";',
-    ),
+    edits: edit("deleteRun", '|| !(await deleteSpec(term, id, uid))) return "more";', ') return "more";'),
   },
   {
     without: "the ETag of the state that an expiry judged",
     rule: 10,
     killedBy: "deleted only what is worthless",
     cases: ["the marker of an expiry arrives after a retry has ended, and deletes nothing"],
-    edits: edit(
-      "leader/deletion/deleteRun.ts",
-      '{ ifMatch: judged ?? "", signal: leader.lost }',
-      "{ signal: leader.lost }",
-    ),
+    edits: edit("beginDeletion", '{ ifMatch: judged ?? "", signal: leader.lost }', "{ signal: leader.lost }"),
   },
   {
     without: "a look whose marker stands where a submit meets one",
@@ -94,7 +80,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["submit again while the marker of the deleted run is on its way out"],
     edits: edit(
-      "client/submit.ts",
+      "createMarker",
       'return marker?.uid === uid && marker.want !== "delete" ? marker.cap : undefined;',
       "return marker?.cap;",
     ),
@@ -105,7 +91,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "an old run is never met",
     cases: ["delete and resubmit under the same id"],
     edits: edit(
-      "model/runBlobs.ts",
+      "runBlobs",
       "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid}/`;",
       "export function runBlobs(id: string, uid: string) {\n  const root = `${id}/${uid.length}/`;",
     ),
@@ -115,20 +101,16 @@ export const rules10to12: readonly Mutant[] = [
     rule: 11,
     killedBy: "recorded what was sent",
     cases: ["pause and resume between two listings"],
-    edits: edit("leader/decide/command.ts", "beginTurn(state);", "void beginTurn;"),
+    edits: edit("takeCommand", "beginTurn(state);", "void beginTurn;"),
   },
   {
     without: "the worker's look at a pause",
     rule: 11,
     killedBy: "a pause holds",
     cases: ["a pause holds for minutes, under another leader too"],
-    edits: edit(
-      "worker/markerWatch.ts",
-      'if (marker.want === "paused") return "the run is paused";',
-      "",
-    ).concat(
+    edits: edit("unwantedReason", 'if (marker.want === "paused") return "the run is paused";', "").concat(
       edit(
-        "worker/markerWatch.ts",
+        "unwantedReason",
         'if (marker.turn > message.turn) return "the run was paused and resumed since";',
         "",
       ),
@@ -139,7 +121,7 @@ export const rules10to12: readonly Mutant[] = [
     rule: 11,
     killedBy: "a pause holds",
     cases: ["a pause holds for minutes, under another leader too"],
-    edits: edit("worker/markerWatch.ts", "> limits.markerTrustMs;", "> 20 * limits.markerTrustMs;"),
+    edits: edit("markerWatch", "> limits.markerTrustMs;", "> 20 * limits.markerTrustMs;"),
   },
   {
     without: "a look whether the run is still there",
@@ -147,12 +129,12 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "an old run is never met",
     cases: ["delete and resubmit while a leader of the old run sleeps in the middle of its sends"],
     edits: edit(
-      "worker/markerWatch.ts",
+      "unwantedReason",
       'if (marker === undefined) return "the run has ended";',
       "if (marker === undefined) return undefined;",
     ).concat(
       edit(
-        "worker/markerWatch.ts",
+        "unwantedReason",
         'if (marker.uid !== message.uid) return "the id belongs to another run now";',
         "",
       ),
@@ -163,7 +145,11 @@ export const rules10to12: readonly Mutant[] = [
     rule: 12,
     killedBy: "another version is respected",
     cases: ["workers give messages of another version back"],
-    edits: edit("model/versions.ts", "|| !isVersion(version)) return;", "|| version !== undefined) return;"),
+    edits: edit(
+      "checkVersion",
+      "|| !isVersion(version)) return;",
+      "|| !isVersion(version) || version >= 0) return;",
+    ),
   },
   {
     without: "giving a message of another version back",
@@ -171,7 +157,7 @@ export const rules10to12: readonly Mutant[] = [
     killedBy: "another version is respected",
     cases: ["workers give messages of another version back"],
     edits: edit(
-      "worker/attempt/decodeDelivery.ts",
+      "decodeDelivery",
       "if (error instanceof OtherVersionError) await enqueueForOthers",
       "if (error instanceof OtherVersionError && delivery.attempt < 0) await enqueueForOthers",
     ),

@@ -1,10 +1,8 @@
 import { edit, type Mutant } from "./mutant.ts";
 
-const chain = "leader/perform/stateChain.ts";
 const saving = "a worker dies or sleeps at each file that it saves, and at each partial that names one";
 const joining = "a finisher dies or sleeps at each read and write of a result that joins files";
 const spoilt = "a file that is another than its name says fails the run that would join it";
-const blobs = "storage/memory/memoryBlobs.ts";
 
 /** Writing: who is first, whose the state is, what an unknown reply means, and in which order. */
 export const rules1to6: readonly Mutant[] = [
@@ -14,7 +12,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "the first writer wins",
     cases: { seedsFrom: 1 },
     edits: edit(
-      blobs,
+      "writesOf",
       'if (account.find(container, name) !== undefined) return { kind: "existed" };',
       'if (account.find(container, name) !== undefined && container === "sim-coordination") return { kind: "existed" };',
     ),
@@ -24,7 +22,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 1,
     killedBy: "the result is the fold of what the manifest says",
     cases: ["two finishers, the first of which sleeps with its result written"],
-    edits: edit("worker/finish.ts", "result(gen, tag, extension)", 'result(gen, "same", extension)'),
+    edits: edit("finishRun", "result(gen, tag, extension)", 'result(gen, "same", extension)'),
   },
   {
     without: "the file before the partial that names it",
@@ -32,7 +30,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "what names a file comes after it",
     cases: [saving],
     edits: edit(
-      "worker/compute.ts",
+      "computePack",
       "await storage.blobs.create(names.results, resultBlobs(run, uid).file(name), body);",
       "void storage.blobs.create(names.results, resultBlobs(run, uid).file(name), body).catch(() => {});",
     ),
@@ -42,21 +40,21 @@ export const rules1to6: readonly Mutant[] = [
     rule: 1,
     killedBy: "the result is the fold of what the manifest says",
     cases: [joining],
-    edits: edit("worker/uploadResult.ts", "rangesOf(files), read", "rangesOf(files.toReversed()), read"),
+    edits: edit("joined", "rangesOf(files), read", "rangesOf(files.toReversed()), read"),
   },
   {
     without: "all of the files that a result joins",
     rule: 1,
     killedBy: "the result is the fold of what the manifest says",
     cases: [joining],
-    edits: edit("worker/uploadResult.ts", "rangesOf(files), read", "rangesOf(files.slice(1)), read"),
+    edits: edit("joined", "rangesOf(files), read", "rangesOf(files.slice(1)), read"),
   },
   {
     without: "a look whether a file is the one that its name says",
     rule: 1,
     killedBy: "the result is the fold of what the manifest says",
     cases: [spoilt],
-    edits: edit("worker/uploadResult.ts", 'sum.digest("hex") !== sha256OfFile(name)', "name.length === 0"),
+    edits: edit("joined", 'sum.digest("hex") !== sha256OfFile(name)', "name.length === 0"),
   },
   {
     without: "the whole result before the manifest that names it",
@@ -64,7 +62,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "the result is the fold of what the manifest says",
     cases: [joining],
     edits: edit(
-      "worker/uploadResult.ts",
+      "uploadResult",
       "await blobs.upload(results, blob, counted(joined(ports, attempt, body, joins)), { contentType });",
       "const late = counted(joined(ports, attempt, body, joins)); const all = await Array.fromAsync(late);" +
         " void blobs.upload(results, blob, (async function* () { yield* all; })(), { contentType });",
@@ -75,7 +73,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 1,
     killedBy: "what names a file comes after it",
     cases: [saving],
-    edits: edit("worker/compute.ts", ".file(name)", '.file("same")'),
+    edits: edit("computePack", ".file(name)", '.file("same")'),
   },
   {
     without: "a name of its own for the segments of each planning attempt",
@@ -83,10 +81,10 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["two planners of a list, one of which dies half-way"],
     edits: edit(
-      "worker/plan.ts",
+      "planRun",
       "at.segment(tag, segments.starts.length)",
       'at.segment("same", segments.starts.length)',
-    ).concat(edit("worker/plan.ts", "segments: { attempt: tag,", 'segments: { attempt: "same",')),
+    ).concat(edit("planRun", "segments: { attempt: tag,", 'segments: { attempt: "same",')),
   },
   {
     without: "If-Match on the state",
@@ -94,7 +92,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "state is one chain by term",
     cases: ["a leader sleeps for minutes with a state write in its socket, each in turn"],
     edits: edit(
-      blobs,
+      "writesOf",
       'if (blob === undefined || blob.etag !== write.ifMatch) return { kind: "conflict" };',
       'if (blob === undefined) return { kind: "conflict" };',
     ),
@@ -104,7 +102,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 2,
     killedBy: "state is one chain by term",
     cases: { seedsFrom: 1 },
-    edits: edit(chain, "await chain.write(written);", "if (retried) await chain.write(written);"),
+    edits: edit("takeOverState", "await chain.write(written);", "if (retried) await chain.write(written);"),
   },
   {
     without: "the end of a term that finds another's termid",
@@ -112,7 +110,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "state is one chain by term",
     cases: ["two lead at once, because an operator broke the lease"],
     edits: edit(
-      chain,
+      "chainFrom",
       "if (found?.state.termid !== leader.termid) throw new DeposedError(found?.state.term ?? 0);",
       "if (found === undefined) throw new DeposedError(0);",
     ),
@@ -126,12 +124,12 @@ export const rules1to6: readonly Mutant[] = [
       "a state write whose reply was lost, then written with other bytes",
     ],
     edits: edit(
-      chain,
+      "chainFrom",
       "state = found.state;\n      etag = found.etag;",
       "state = mine;\n      etag = found.etag;",
     ).concat(
       edit(
-        chain,
+        "chainFrom",
         "const mine = unsettled ?? owned(store, leader, next);",
         "const mine = owned(store, leader, next);",
       ),
@@ -142,7 +140,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 3,
     killedBy: "state is one chain by term",
     cases: { seedsFrom: 1 },
-    edits: edit(chain, "sequence: store.nextSequence(),", "sequence: 1 + 0 * store.nextSequence(),"),
+    edits: edit("owned", "sequence: store.nextSequence(),", "sequence: 1 + 0 * store.nextSequence(),"),
   },
   {
     without: "the message before the cursor",
@@ -150,9 +148,9 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "recorded what was sent",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "leader/perform/perform.ts",
+      "perform",
       "await sendPacks(run, draft);",
-      "void term.clock.sleep(200).then(() => sendPacks(term, draft)).catch(() => {});",
+      "void term.clock.sleep(200).then(() => sendPacks(run, draft)).catch(() => {});",
     ),
   },
   {
@@ -161,7 +159,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "sent what was recorded",
     cases: { seedsFrom: 1 },
     edits: edit(
-      "leader/perform/perform.ts",
+      "perform",
       "  assertLegalMove(before, next);\n",
       "  await sendTasks(run, next);\n  assertLegalMove(before, next);\n",
     ),
@@ -172,9 +170,9 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "every run ends",
     cases: ["a leader dies with each kind of task recorded and not sent"],
     edits: edit(
-      "leader/decide/inFlight.ts",
-      "if (unsent.has(name)) continue;",
-      "if (unsent.has(name) || draft.sent.doubtful.has(taskKey(state, name))) continue;",
+      "judgeTasks",
+      "|| unsent.has(name)) continue;",
+      "|| unsent.has(name) || draft.sent.doubtful.has(taskKey(state, name))) continue;",
     ),
   },
   {
@@ -183,7 +181,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "a member set is fixed",
     cases: ["a combiner of a shard with gaps sleeps, and another folds the same members"],
     edits: edit(
-      "leader/decide/messages.ts",
+      "taskMessage",
       "(level === 1 ? state.sealed[index] : undefined)",
       "(level === 1 && sends === 1 ? state.sealed[index] : undefined)",
     ),
@@ -194,7 +192,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["a retry of a run with few gaps, far apart"],
     edits: edit(
-      "leader/decide/messages.ts",
+      "taskMessage",
       "(level === 1 ? state.sealed[index] : undefined)",
       "(level === 0 ? state.sealed[index] : undefined)",
     ),
@@ -205,7 +203,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["a partial that was deleted by hand"],
     edits: edit(
-      "worker/folding/outputs.ts",
+      "allOf",
       "return Array.from(wanted, (index) => {\n    const output = found.get(index);",
       "return Array.from(wanted).filter((index) => found.has(index)).map((index) => {\n    const output = found.get(index);",
     ),
@@ -215,7 +213,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 5,
     killedBy: "the scenario's own end",
     cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
-    edits: edit("leader/decide/track.ts", "clearBit(failed, index - packs.from);", ""),
+    edits: edit("trackParts", "clearBit(failed, index - packs.from);", ""),
   },
   {
     without: "the generation in a node's name",
@@ -223,12 +221,12 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
-      "model/runBlobs.ts",
+      "runBlobs",
       "`${root}nodes/${pad(generation, 3)}/${level}/${shardName(index)}`",
       "`${root}nodes/${pad(1 + 0 * generation, 3)}/${level}/${shardName(index)}`",
     ).concat(
       edit(
-        "model/runBlobs.ts",
+        "runBlobs",
         "`${root}nodes/${pad(generation, 3)}/${level}/`",
         "`${root}nodes/${pad(1 + 0 * generation, 3)}/${level}/`",
       ),
@@ -239,11 +237,7 @@ export const rules1to6: readonly Mutant[] = [
     rule: 6,
     killedBy: "a retry computes what has no partial",
     cases: ["a partial arrives between the end of a run and its retry"],
-    edits: edit(
-      "leader/decide/restart.ts",
-      "for (const open of Object.values(state.open)) open.recount = true;",
-      "",
-    ),
+    edits: edit("walkAgain", "for (const open of Object.values(state.open)) open.recount = true;", ""),
   },
   {
     without: "passing over what has its partial",
@@ -251,7 +245,7 @@ export const rules1to6: readonly Mutant[] = [
     killedBy: "a retry computes what has no partial",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
-      "leader/decide/fanOut.ts",
+      "fanOut",
       'if (outcome(pack) !== "open") continue;',
       'if (outcome(pack) === "failed") continue;',
     ),
@@ -261,6 +255,6 @@ export const rules1to6: readonly Mutant[] = [
     rule: 6,
     killedBy: "fails only for a reason",
     cases: ["a retry that fails again keeps what it computed, and the third generation completes"],
-    edits: edit("leader/decide/restart.ts", "if (indexesOf(children).every(isKept))", "if (level > 0)"),
+    edits: edit("keepGroups", "if (indexesOf(children).every(isKept))", "if (level > 0)"),
   },
 ];

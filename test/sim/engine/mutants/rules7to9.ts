@@ -12,25 +12,21 @@ export const rules7to9: readonly Mutant[] = [
     rule: 9,
     killedBy: "lists show what has ended",
     cases: [life],
-    edits: edit("leader/perform/close.ts", "enlist(term, ended),", "undefined,"),
+    edits: edit("cleanUp", "enlist(term, ended),", "undefined,"),
   },
   {
     without: "the summary before the marker goes",
     rule: 9,
     killedBy: "lists show what has ended",
     cases: [life],
-    edits: edit("leader/perform/close.ts", "await Promise.all([", "void Promise.all(["),
+    edits: edit("cleanUp", "await Promise.all([", "void Promise.all(["),
   },
   {
     without: "the summary of a later generation",
     rule: 9,
     killedBy: "lists show what has ended",
     cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
-    edits: edit(
-      "leader/perform/enlist.ts",
-      "known?.uid === uid && known.generation >= generation",
-      "known?.uid === uid",
-    ),
+    edits: edit("isListed", "known?.uid === uid && known.generation >= generation", "known?.uid === uid"),
   },
   {
     without: "a completion event of its own for a later generation",
@@ -38,7 +34,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "lists show what has ended",
     cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
     edits: edit(
-      "leader/perform/enlist.ts",
+      "enlist",
       "blobs.replace(names.runs, name, body, { ...write, ifMatch",
       "blobs.setMetadata(names.runs, name, write.metadata, { signal, ifMatch",
     ),
@@ -50,7 +46,7 @@ export const rules7to9: readonly Mutant[] = [
     cases: [
       "a leader dies before it publishes the completion event, and a retry comes first: both generations have theirs",
     ],
-    edits: edit("leader/perform/stateChain.ts", "if (retried && over) await run.beforeRetry?.(state);", ""),
+    edits: edit("takeOverState", "if (retried && over) await run.beforeRetry?.(state);", ""),
   },
   {
     without: "holding the manifest against the tally",
@@ -58,7 +54,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["a forged finish with other members ends in a failure and not in a result"],
     edits: edit(
-      "leader/perform/close.ts",
+      "close",
       "found === undefined ? undefined : differenceFrom(state, found)",
       "found === undefined || found.chunks > 0 ? undefined : differenceFrom(state, found)",
     ),
@@ -68,7 +64,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 9,
     killedBy: "the scenario's own end",
     cases: ["a forged combine with other members ends in a failure, and a retry folds all of them"],
-    edits: edit("leader/decide/restart.ts", "if (trusted && sealed.node", "if (sealed.node"),
+    edits: edit("beginGeneration", "if (trusted && sealed.node", "if (sealed.node"),
   },
   {
     without: "waiting for every send to end (one that failed is enough)",
@@ -76,7 +72,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["a record of one send says nothing of another that still works"],
     edits: edit(
-      "leader/decide/verdict.ts",
+      "verdictOf",
       'if (!ended.has(send)) return { kind: "wait" };',
       'if (!ended.has(send)) return { kind: "fail", why: "" };',
     ),
@@ -86,7 +82,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 7,
     killedBy: "fails only for a reason",
     cases: ["a compute message burnt into poison unrun is replaced"],
-    edits: edit("leader/decide/verdict.ts", "max: limits.poisonedSendsMax", "max: 1"),
+    edits: edit("replaceable", "max: limits.poisonedSendsMax", "max: 1"),
   },
   {
     without: "the poison handler's record",
@@ -94,9 +90,9 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["a finish message burnt into poison unrun is replaced"],
     edits: edit(
-      "worker/handleWork.ts",
+      "handlePoison",
       "if (message === undefined) return;\n    const failure = {",
-      "if (message !== undefined) return;\n    const failure = {",
+      "if (message === undefined || message.send > 0) return;\n    const failure = {",
     ),
   },
   {
@@ -105,7 +101,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "fails only for a reason",
     cases: ["storage refuses partials for minutes, longer than all attempts of a pack take"],
     edits: edit(
-      "worker/attempt/endAttempt.ts",
+      "fateOf",
       'error.retry === "later" && !asked) return "enqueue-again";',
       'error.retry === "later" && asked) return "enqueue-again";',
     ),
@@ -116,7 +112,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["cancel against finishing: after the leader's list, before its record"],
     edits: edit(
-      "leader/advance.ts",
+      "advanceOpen",
       "if (finishing && !(await markerStands(run))) {",
       "if (finishing && listed.nowMs < 0) {",
     ),
@@ -127,7 +123,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: ["a retry is asked for right before the marker of the ended run is removed"],
     edits: edit(
-      "leader/perform/close.ts",
+      "cleanUp",
       "await storage.blobs.remove(names.active, listed.id, { ifMatch: listed.etag, ",
       "await storage.blobs.remove(names.active, listed.id, { ",
     ),
@@ -138,7 +134,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "nothing unexpected",
     cases: ["cancel against finishing: at every moment around the record"],
     edits: edit(
-      "leader/decide/command.ts",
+      "takeCommand",
       'const tooLate = state.phase === "finishing"',
       'const tooLate = state.phase === "planning"',
     ),
@@ -148,25 +144,21 @@ export const rules7to9: readonly Mutant[] = [
     rule: 8,
     killedBy: "commands are answered",
     cases: ["a lowered cap holds within two loops, and a run of cap one goes on one by one"],
-    edits: edit("leader/decide/command.ts", "state.cap = marker.cap;", ""),
+    edits: edit("takeCommand", "state.cap = marker.cap;", ""),
   },
   {
     without: "the marker's cap",
     rule: 8,
     killedBy: "the cap is kept",
     cases: { seedsFrom: 1 },
-    edits: edit(
-      "leader/decide/fanOut.ts",
-      "Math.min(notes.window, state.cap)",
-      "Math.max(notes.window, state.cap)",
-    ),
+    edits: edit("fanOut", "Math.min(notes.window, state.cap)", "Math.max(notes.window, state.cap)"),
   },
   {
     without: "the last look for a manifest before a run fails",
     rule: 9,
     killedBy: "the scenario's own end",
     cases: ["a manifest written by a finisher that was given up"],
-    edits: edit("leader/perform/close.ts", "polled ?? (await manifestOrNone(term, before))", "polled"),
+    edits: edit("close", "polled ?? (await manifestOrNone(term, before))", "polled"),
   },
   {
     without: "the final state before the marker goes",
@@ -174,7 +166,7 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
-      "leader/perform/close.ts",
+      "close",
       'if ((await writeState(run, next)) === "adopted") return;',
       'await term.storage.blobs.remove(term.names.active, listed.id, { ifMatch: listed.etag });\n  if ((await writeState(run, next)) === "adopted") return;',
     ),
@@ -185,8 +177,8 @@ export const rules7to9: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["a leader dies at any call around an end, and a retry follows at once: each end has its event"],
     edits: [
-      ...edit("leader/perform/enlist.ts", published, ""),
-      ...edit("leader/perform/enlist.ts", created, `if (reply.kind === "created") { ${published} return; }`),
+      ...edit("enlist", published, ""),
+      ...edit("enlist", created, `if (reply.kind === "created") { ${published} return; }`),
     ],
   },
   {
@@ -196,6 +188,6 @@ export const rules7to9: readonly Mutant[] = [
     cases: [
       "a queue of completion events that hangs delays the end of a run by five seconds, and the log says so",
     ],
-    edits: edit("leader/perform/enlist.ts", "queueMs = 5_000", "queueMs = 3_600_000"),
+    edits: edit("queueMs", "queueMs = 5_000", "queueMs = 3_600_000"),
   },
 ];

@@ -5,8 +5,6 @@ const outlasts = "a run that outlasts its schedule: the next are skipped, or run
 const nobody = "nobody led for hours: what was due within the hour is run, and the others are skipped";
 const taken = "a person's run has the id of a due run: the schedule says so and continues";
 const reuses = "each run of a schedule that reuses takes what the one before has";
-const keeping = "leader/schedules.ts";
-const submitting = "leader/perform/submitDue.ts";
 const checker = "a due time is decided once";
 const end = "the scenario's own end";
 
@@ -18,7 +16,7 @@ export const scheduleRules: readonly Mutant[] = [
     killedBy: checker,
     cases: [deleted],
     edits: edit(
-      "leader/coordinate.ts",
+      "coordinate",
       'marker.metadata["want"] === "delete" && schedules',
       'marker.metadata["want"] === "run" && schedules',
     ),
@@ -28,28 +26,32 @@ export const scheduleRules: readonly Mutant[] = [
     rule: 34,
     killedBy: checker,
     cases: [nobody],
-    edits: edit(keeping, "dueMs < lateMs ?", "dueMs < 0 ?"),
+    edits: edit("keepSchedule", "dueMs < lateMs ?", "dueMs < 0 ?"),
   },
   {
     without: "a word for what is missed",
     rule: 34,
     killedBy: checker,
     cases: [nobody],
-    edits: edit(keeping, "write({ next, skipped: dueMs })", "write({ next })"),
+    edits: edit("keepSchedule", "write({ next, skipped: dueMs })", "write({ next })"),
   },
   {
     without: "a decision about each due time",
     rule: 34,
     killedBy: checker,
     cases: [nobody],
-    edits: edit(keeping, "lateMs - 1 : dueMs", "lateMs - 1 : nowMs"),
+    edits: edit("keepSchedule", "lateMs - 1 : dueMs", "lateMs - 1 : nowMs"),
   },
   {
     without: "regard for the run before",
     rule: 34,
     killedBy: end,
     cases: [outlasts],
-    edits: edit(keeping, 'schedule.overlap === "skip" && isBusy', 'schedule.overlap === "allow" && isBusy'),
+    edits: edit(
+      "keepSchedule",
+      'schedule.overlap === "skip" && isBusy',
+      'schedule.overlap === "allow" && isBusy',
+    ),
   },
   {
     without: "regard for the owner of a run",
@@ -57,7 +59,7 @@ export const scheduleRules: readonly Mutant[] = [
     killedBy: end,
     cases: [taken],
     edits: edit(
-      submitting,
+      "submitDue",
       'if (there?.spec.schedule !== name) return "id-taken";',
       'if (there === undefined) return "id-taken";',
     ),
@@ -67,6 +69,6 @@ export const scheduleRules: readonly Mutant[] = [
     rule: 34,
     killedBy: end,
     cases: [reuses],
-    edits: edit(submitting, "last ?? 0", "0"),
+    edits: edit("reuseOf", "last ?? 0", "0"),
   },
 ];

@@ -2,14 +2,14 @@ import { limits } from "../../model/limits.ts";
 import { type Layout, packsOf, shardOf } from "../../model/packs.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
 import { deadlineMs, type Sends, type State } from "../../model/state.ts";
+import { endAtDeadline } from "../decide/command.ts";
+import { type Draft, sendsOf } from "../decide/draft.ts";
+import { outcomeOf, unfinishedPacks } from "../decide/track.ts";
 import type { RunNotes, Wait } from "../notes.ts";
 import type { Observed, Seen, SeenSign } from "../seen.ts";
-import { endAtDeadline } from "./command.ts";
-import { type Draft, sendsOf } from "./draft.ts";
-import { outcomeOf, unfinishedPacks } from "./track.ts";
 
 /**
- * Work whose message is hidden until its next attempt, as the notes of attempts tell (docs/ARCHITECTURE.md, rule 35). No queue
+ * Work whose message is hidden until its next attempt, as the notes of attempts tell (README.md, rule 35). No queue
  * shows it and no process has it, and it is not lost: until then nothing is done about it.
  *
  * Not promised: that the message is there. Once its time has come it counts as taken, and is resent if nobody has it.

@@ -1,0 +1,195 @@
+import { limits } from "../../model/limits.ts";
+import { packsOf, shardOf } from "../../model/packs.ts";
+import { parseWorkName, type Work, workName } from "../../model/runBlobs.ts";
+import type { Sends, State } from "../../model/state.ts";
+import { addSend, type Draft, layoutOf, type PackSend, roomToWrite, sendsOf } from "../decide/draft.ts";
+import { lostAfterMs, slowAfterMs, taskLostAfterMs } from "../decide/pace.ts";
+import { unfinishedPacks } from "../decide/track.ts";
+import { addEnded, addLost } from "../decide/wasted.ts";
+import { taskKey, unsentTasks } from "../notes.ts";
+import type { Observed, Seen, SeenFailure } from "../seen.ts";
+import { type Doing, type Judgement, judge } from "./judge.ts";
+import { type Observing, type Piece, seeWork, stuckAfterMs, type WorkSeen } from "./seen.ts";
+import { takenAtMs, takenUpTo, trackTaken, trackTakenAgain } from "./taken.ts";
+
+/** Judges each piece of work in flight by what was observed in this loop, and resends what the judgement says (README.md). */
+export function judgeInFlight(draft: Draft, { shards, lists }: Pick<Seen, "shards" | "lists">): void {
+  const { state, notes, at } = draft;
+  const { observed } = at;
+  if (observed !== undefined) trackTaken(state, observed, at.nowMs);
+  // What was sent since the queues were read is in one of them.
+  notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
+  if (observed === undefined) return;
+  // They are listed in each poll until the next judgement.
+  notes.wantsFailures = false;
+  if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
+  const isRecent = ([, atMs]: readonly [string, number]) => observed.nowMs - atMs <= stuckAfterMs(at);
+  const seenMs = new Map([...notes.seenMs].filter(isRecent));
+  const judging = { draft, observed, lists, seenMs };
+  judgePacks(judging, shards);
+  judgeTasks(judging);
+  notes.seenMs = seenMs;
+}
+
+interface Judging extends Observing {
+  readonly draft: Draft;
+  readonly seenMs: Map<string, number>;
+}
+
+/** A shard that was not listed in this poll may have more partials by now. */
+function judgePacks(judging: Judging, listed: Seen["shards"]): void {
+  const { draft, observed } = judging;
+  const { state, at } = draft;
+  if (state.phase !== "computing" || state.paused || state.keep === true) return;
+  const layout = layoutOf(state);
+  const unfinished = unfinishedPacks(state);
+  const taken = takenUpTo(state);
+  const sentNow = new Set(draft.packs.map(({ pack }) => pack));
+  const last = state.cursor >= packsOf(layout) && unfinished.length <= limits.lastPacks;
+  const kind = { lostAfterMs: lostAfterMs(state), slowAfterMs: slowAfterMs(state), last };
+  const signed = packsSigned(state, observed);
+  for (const pack of unfinished) {
+    // The first send of a pack that no sign tells of is behind what the queues show.
+    const waits = pack >= taken && !(pack in state.again) && !signed.has(pack);
+    if (waits || sentNow.has(pack)) continue;
+    if (roomToWrite(draft) <= 0) return;
+    const shard = shardOf(layout, pack);
+    if (!listed.has(shard)) continue;
+    const work: Work = { kind: "pack", shard, pack };
+    const again = state.again[pack];
+    if (again !== undefined)
+      trackTakenAgain(again, { state, name: workName(work), observed, nowMs: at.nowMs });
+    const takenMs = again === undefined ? takenAtMs(state, pack) : again.takenMs;
+    follow(judging, { work, sends: sendsOf(state, pack), takenMs, ...kind }, (judgement) => {
+      resendPack(draft, pack, {
+        waits: judgement.do === "copy",
+        alone: judgement.do === "resend alone",
+        lost: judgement.loss,
+      });
+      addLost(draft);
+    });
+  }
+}
+
+/** Packs of the run of which any process tells: messages are not taken in the order of their packs. */
+function packsSigned({ uid }: State, { signs }: Observed): ReadonlySet<number> {
+  const told = [...signs.values()].flat();
+  return new Set(
+    told.flatMap((sign) => (sign.uid === uid && sign.work.kind === "pack" ? sign.work.pack : [])),
+  );
+}
+
+function judgeTasks(judging: Judging): void {
+  const { draft, observed } = judging;
+  const { state, sent, at } = draft;
+  const unsent = new Set(unsentTasks(state, sent));
+  for (const [name, task] of Object.entries(state.tasks)) {
+    const work = parseWorkName(name);
+    if (work === undefined || unsent.has(name)) continue;
+    if (roomToWrite(draft) <= 0) return;
+    trackTakenAgain(task, { state, name, observed, nowMs: at.nowMs });
+    // What an earlier leader may have sent is lost as soon as nobody is seen to have it.
+    const doubtful = task.sent !== true && sent.doubtful.has(taskKey(state, name));
+    const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, work.kind === "node" ? "combine" : work.kind);
+    const kind = { lostAfterMs, slowAfterMs: Number.POSITIVE_INFINITY, last: false };
+    follow(judging, { work, sends: task, takenMs: task.takenMs, ...kind }, (judgement) => {
+      if (judgement.do === "resend alone") task.alone = true;
+      if (judgement.loss) task.lost += 1;
+      resendTask(draft, task);
+      draft.unsent += 1;
+      task.since = task.sends;
+      state.sentAgain += 1;
+    });
+  }
+}
+
+/** Does what the judgement of a piece of work says; a resend by `resend`. */
+function follow(judging: Judging, piece: Piece, resend: (judgement: Judgement) => void): void {
+  const { draft, seenMs } = judging;
+  const { notes } = draft;
+  const seen = seeWork(draft, judging, piece);
+  const judgement = judge(seen);
+  // While packs wait, nobody waits for one that was taken.
+  if (judgement.is === "taken" && notes.drained)
+    notes.lostInMs = Math.min(notes.lostInMs, seen.dueMs - seen.nowMs);
+  if (seen.live !== undefined || judgement.do === "wait, seen") seenMs.set(workName(piece.work), seen.nowMs);
+  if (judgement.do === "record") draft.records.push(recordOf(seen));
+  if (judgement.do === "record" || judgement.do === "list outcomes") notes.wantsFailures = true;
+  if (resends.has(judgement.do)) resend(judgement);
+}
+
+const resends: ReadonlySet<Doing> = new Set(["copy", "resend", "resend alone"] as const);
+
+/** The record of a send that ended with its process while it was alone there, or that was lost too often (rules 16 and 19). */
+function recordOf({ work, sends, silent }: WorkSeen): Draft["records"][number] {
+  if (silent?.begun === true) {
+    const { instance, ended, silentMs, send } = silent;
+    const how = ended ?? `no sign of life for ${Math.round(silentMs / 1_000)} s`;
+    const message = `the process of ${instance} ended while it computed this alone: ${how}`;
+    return { work, send, code: "process-ended", message, final: undefined };
+  }
+  const message = `lost ${limits.lostMax} times before any process said that it began`;
+  return { work, send: sends.sends, code: "lost", message, final: true };
+}
+
+/** Resends a pack whose sends have ended, as `ended.ts` allows. */
+export function resendEnded(
+  draft: Draft,
+  pack: number,
+  records: readonly SeenFailure[],
+  { alone, excluded }: Pick<PackSend, "alone" | "excluded">,
+): void {
+  const { state } = draft;
+  const made = sendsOf(state, pack);
+  addEnded(draft, records, made.since);
+  state.again[pack] = { ...made, sends: lastSend(made, records) };
+  resendPack(draft, pack, { alone, excluded });
+}
+
+/** Resends a task whose sends have ended. It waits for the records of those before as well. */
+export function resendEndedTask(
+  draft: Draft,
+  task: Sends,
+  records: readonly SeenFailure[],
+  { alone }: Pick<PackSend, "alone">,
+): void {
+  if (alone) task.alone = true;
+  task.sends = lastSend(task, records);
+  resendTask(draft, task);
+}
+
+function resendTask(draft: Draft, task: Sends): void {
+  task.sends += 1;
+  task.atMs = draft.at.nowMs;
+  delete task.takenMs;
+  delete task.sent;
+  draft.decided = true;
+}
+
+/** A record may be of a send that the state does not know, when its leader died between send and write. */
+export const lastSend = ({ sends }: Sends, records: readonly SeenFailure[]): number =>
+  Math.max(sends, ...records.map((record) => record.send));
+
+/** Resends a pack. No record of the sends before is waited for, unless it `waits`; one that comes still counts. */
+function resendPack(
+  draft: Draft,
+  pack: number,
+  why: Pick<PackSend, "alone" | "excluded"> & {
+    readonly waits?: boolean;
+    readonly lost?: boolean | undefined;
+  },
+): void {
+  const { state, at } = draft;
+  const before = sendsOf(state, pack);
+  const send = before.sends + 1;
+  const alone = before.alone === true || why.alone === true;
+  state.again[pack] = {
+    sends: send,
+    atMs: at.nowMs,
+    since: why.waits === true ? before.since : send,
+    lost: before.lost + (why.lost === true ? 1 : 0),
+    ...(alone && { alone }),
+  };
+  state.sentAgain += 1;
+  addSend(draft, { pack, send, urgent: true, repeat: true, alone, excluded: why.excluded });
+}

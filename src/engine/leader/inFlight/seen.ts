@@ -1,0 +1,78 @@
+import { limits } from "../../model/limits.ts";
+import { type Work, workName } from "../../model/runBlobs.ts";
+import type { Sends } from "../../model/state.ts";
+import type { Draft } from "../decide/draft.ts";
+import type { DecideTime, Lists } from "../notes.ts";
+import { type Observed, type SeenSign, workKey } from "../seen.ts";
+import { isBehind, isFromBefore, isHidden, waitOf } from "./waits.ts";
+
+/** A piece of work in flight, a pack or a task, and how long those of its kind take. Times are in ms. */
+export interface Piece {
+  readonly work: Work;
+  readonly sends: Sends;
+  /** Since when its latest message is in no queue any more, storage's time; undefined while it may be. */
+  readonly takenMs: number | undefined;
+  readonly lostAfterMs: number;
+  readonly slowAfterMs: number;
+  /** It is a pack at the very end of its run. */
+  readonly last: boolean;
+}
+
+/** The same with what signs, queues and notes tell of it. */
+export interface WorkSeen extends Piece {
+  readonly nowMs: number;
+  /** The sign of a process that lives and has it. */
+  readonly live: SeenSign | undefined;
+  /** The sign of a process that had its latest send, and is silent. */
+  readonly silent: SeenSign | undefined;
+  /** Its message is among the first of a queue. */
+  readonly queued: boolean;
+  /** Its message is hidden until its next attempt. */
+  readonly hidden: boolean;
+  /** Its message has come out of hiding, and may be behind those that the queue shows. */
+  readonly behind: boolean;
+  /** Taken, and had by nobody until then, it is lost. */
+  readonly dueMs: number;
+  /** When failure records were listed last, and nodes; a pack's partials are listed with what is observed. */
+  readonly failuresMs: number;
+  readonly nodesMs: number;
+}
+
+/** What the leader observes in one loop. */
+export interface Observing {
+  readonly observed: Observed;
+  readonly lists: Lists;
+  /** When work was last seen in a queue or in a live sign, by `workName`. */
+  readonly seenMs: ReadonlyMap<string, number>;
+}
+
+export function seeWork(
+  { state, notes, at }: Pick<Draft, "state" | "notes" | "at">,
+  { observed, lists, seenMs }: Observing,
+  piece: Piece,
+): WorkSeen {
+  const { work, sends, takenMs = 0, lostAfterMs } = piece;
+  const name = workName(work);
+  const key = workKey(state, name);
+  const signs = observed.signs.get(key) ?? [];
+  const wait = waitOf(notes, name, sends);
+  const sinceMs = Math.max(takenMs, sends.atMs, seenMs.get(name) ?? 0, wait?.untilMs ?? 0);
+  return {
+    ...piece,
+    nowMs: observed.nowMs,
+    live: signs.find((sign) => sign.live && sign.ageMs + sign.silentMs <= stuckAfterMs(at)),
+    silent: signs.find(
+      (sign) => !sign.live && sign.send === sends.sends && !isFromBefore(sign, wait, observed),
+    ),
+    queued: observed.packs.waiting.has(key) || observed.urgent.waiting.has(key),
+    hidden: isHidden(wait, observed),
+    behind: isBehind(wait, observed),
+    dueMs: sinceMs + lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings),
+    failuresMs: lists.failuresAtMs,
+    nodesMs: work.kind === "node" ? lists.nodesAtMs : Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Longer than a process can be at a piece of work: its limit, the retries of its record, and the host's ten minutes. */
+export const stuckAfterMs = ({ limitMs }: Pick<DecideTime, "limitMs">): number =>
+  limits.hostHidesMs + limitMs + limits.endRetryMs;
