@@ -17,7 +17,7 @@ const limitMs = 60_000;
 /** Decides on what instances with other code have said. */
 function track(state: State, notes: RunNotes, nowMs: number, otherCode?: ReturnType<typeof note>[]): Draft {
   const draft = draftOf(state, notes, nowMs, limitMs);
-  trackRefused(draft, otherCode === undefined ? {} : { otherCode }, state);
+  trackRefused(draft, otherCode === undefined ? {} : { otherCode });
   Object.assign(notes, draft.notes);
   return draft;
 }

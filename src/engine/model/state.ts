@@ -54,40 +54,58 @@ export type ProgressMark = z.infer<typeof progressMarkSchema>;
 
 const groupSchema = z.object({ gen: z.int().positive(), node: z.boolean(), stops: z.boolean().optional() });
 
-export const stateSchema = z.object({
+/** Whose it is, and what it was made of. */
+const identity = {
   v: z.literal(versions.state),
   run: idSchema,
   uid: idSchema,
   /** SHA-256 of the spec by the marker or else as first read, and of the plan as the leader took it over. */
   spec: sha256.optional(),
   plan: sha256.optional(),
+  /** Identity of the code that computes; absent until planned, or if the plan records none. */
+  code: z.string().optional(),
+  /** Identities whose partials count too: of the spec. */
+  mix: z.array(z.string()).optional(),
+  createdMs: ms,
+  /** When the latest retry began. */
+  retriedMs: ms.optional(),
+  /** An earlier state of this run was lost, so nobody knows all terms that led it. */
+  lost: z.boolean().optional(),
+};
+
+/** Who owns it: rules 2 and 3. */
+const owner = {
   /** The term that owns this state. Ownership is equality of `termid`, never of `term` alone. */
   term: z.int().positive(),
   termid: z.string(),
   /** Grows by one with each write of changed bytes within a term. */
   sequence: count,
+  updatedMs: ms,
+  /** Terms that led this run, oldest first. */
+  terms: z.array(z.object({ term: z.int().positive(), holder: z.string(), atMs: ms })),
+};
+
+/** What is wanted of the run, as the leader took it over from the marker, and how far it is: rule 8. */
+const wanted = {
   generation: z.int().positive(),
   phase: z.enum(phases),
-  /** The marker as last seen, and the answer to its last command. */
+  turn: count,
+  command: count,
+  answer: z.enum(["done", "too-late", "refused"]).optional(),
+  cap: z.int().positive(),
   paused: z.boolean(),
   /** When the pause began, in storage's time. */
   pausedAtMs: ms.optional(),
-  /** An earlier state of this run was lost, so nobody knows all terms that led it. */
-  lost: z.boolean().optional(),
   /** Packs that are not done by now are given up, and the run finishes without them. */
   keep: z.boolean().optional(),
   /** For readers only: the cursor when packs were given up, and by shard those known to have failed by then. All others were given up. */
   gaveUp: z.object({ cursor: count, failed: z.record(z.string(), z.string()) }).optional(),
-  turn: count,
-  cap: z.int().positive(),
-  command: count,
-  answer: z.enum(["done", "too-late", "refused"]).optional(),
-  /** Identity of the code that computes; absent until planned, or if the plan records none. */
-  code: z.string().optional(),
-  /** Identities whose partials count too: of the spec. */
-  mix: z.array(z.string()).optional(),
-  /** The code that no active instance has, and since when nothing was computed; see `refused.ts`. */
-  otherCode: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
+  /** Who asked for what. */
+  history: historySchema.optional(),
+};
+
+/** What was sent, and what is known of it: rules 4, 18, 20 and 21. */
+const sent = {
   layout: layoutSchema.optional(),
   /** Packs `[0, cursor)` were sent in this turn and generation, in that order, or already had their partial. */
   cursor: count,
@@ -95,14 +113,18 @@ export const stateSchema = z.object({
   firstSend: z.int().positive().default(1),
   /** When they were sent: packs below `upTo` at or before `atMs` (storage's time). Old batches are dropped. */
   batches: z.array(z.object({ upTo: count, atMs: ms })),
-  /** Plan, nodes and finish in progress, by `workName`; recorded before they are sent. */
-  tasks: z.record(z.string(), sendsSchema),
   /** When workers had taken the first sends of the packs below `upTo` at the latest (storage's time). Pruned like `batches`. */
   taken: z.array(z.object({ upTo: count, atMs: ms })).default([]),
   /** Packs from the cursor up to here may have been sent by a leader that did not record them. */
   doubtUpTo: count.default(0),
+  /** Plan, nodes and finish in progress, by `workName`; recorded before they are sent. */
+  tasks: z.record(z.string(), sendsSchema),
   /** Packs resent since the cursor sent them, by pack. */
   again: z.record(z.string(), sendsSchema),
+};
+
+/** What has its outcome: rules 5 and 6. */
+const outcomes = {
   /**
    * Open shards: bitmaps of packs done and failed. `recount`: the bitmap is from an earlier turn or generation, so the shard
    * must be listed before any of its packs is sent.
@@ -134,6 +156,10 @@ export const stateSchema = z.object({
   groups: z.record(z.string(), groupSchema).default({}),
   /** The run stopped after the chunks of `layout`; its plan has so many. */
   stopped: z.object({ of: count }).optional(),
+};
+
+/** What the bitmaps say; see `tally`. */
+const counts = {
   /** Packs sent in this turn that have no outcome. */
   inFlight: count.default(0),
   packsDone: count,
@@ -141,6 +167,10 @@ export const stateSchema = z.object({
   packsFailed: count,
   /** Those of failed packs, and those that partials lack. */
   chunksFailed: count,
+};
+
+/** How long things take, for the pace of the leader and for readers. */
+const pace = {
   sentAgain: count,
   /** The latest durations of packs, for mean and p95, and the longest task of each kind. */
   durationsMs: z.array(ms),
@@ -158,23 +188,32 @@ export const stateSchema = z.object({
     .default({ planning: 0, computing: 0, finishing: 0, polls: 0 }),
   /** Attempts at packs that ended without an output, and about how long they took. */
   wasted: z.object({ attempts: count, ms }).default({ attempts: 0, ms: 0 }),
-  /** Who asked for what. */
-  history: historySchema.optional(),
-  /** Terms that led this run, oldest first. */
-  terms: z.array(z.object({ term: z.int().positive(), holder: z.string(), atMs: ms })),
+};
+
+/** For readers: what holds the run up, and how it ended. */
+const told = {
   /** The latest failed attempt of work that has attempts left. */
   trying: z
     .object({ work: z.string(), code: z.string(), message: z.string(), attempts: count, attemptsMax: count })
     .optional(),
   waits: waitsSchema.optional(),
-  createdMs: ms,
-  /** When the latest retry began. */
-  retriedMs: ms.optional(),
-  updatedMs: ms,
+  /** The code that no active instance has, and since when nothing was computed; see `refused.ts`. */
+  otherCode: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
   finishedMs: ms.optional(),
   /** Generations whose manifest differed from the leader's counts: their result is invalid. */
   refused: z.array(z.int().positive()).optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
+};
+
+export const stateSchema = z.object({
+  ...identity,
+  ...owner,
+  ...wanted,
+  ...sent,
+  ...outcomes,
+  ...counts,
+  ...pace,
+  ...told,
 });
 versioned("state", stateSchema);
 export type State = z.infer<typeof stateSchema>;

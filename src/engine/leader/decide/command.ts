@@ -82,13 +82,13 @@ export function endAtDeadline(
 }
 
 /**
- * Gives up every pack that has no partial, so that its shard can be sealed. Where partials may be there that nobody
+ * Gives up every pack that has no partial of a run that is to end with what is done, so that its shard can be sealed. Where partials may be there that nobody
  * has counted, the shard is listed first.
  */
 export function giveUpRest(draft: Draft, { shards }: Pick<Seen, "shards">): void {
   const { state } = draft;
   const { layout } = state;
-  if (state.phase !== "computing" || layout === undefined) return;
+  if (state.keep !== true || state.phase !== "computing" || layout === undefined) return;
   const sent = state.cursor;
   state.gaveUp ??= { cursor: sent, failed: failedIn(state, layout) };
   for (let shard = 0; shard < shardsOf(layout); shard += 1) {

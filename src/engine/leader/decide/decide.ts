@@ -14,51 +14,82 @@ import { trackRefused } from "./refused.ts";
 import { beginTurn } from "./restart.ts";
 import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
 
+type Step = (draft: Draft, seen: Seen) => void;
+
+/**
+ * What storage, marker and clock say is taken over, in this order:
+ *
+ * 1. the plan, as what it makes can be kept by the commands and the deadline that follow;
+ * 2. commands and the deadline before outcomes: a run that keeps what is done counts no failure of this poll against it;
+ * 3. outcomes before counts, and counts before whatever judges by them: the rate, the marks, failures;
+ * 4. the manifest before failures: a run that has its result fails of nothing.
+ */
+const takeOver: readonly Step[] = [
+  takePlan,
+  takeCommand,
+  keepDeadline,
+  trackParts,
+  trackNodes,
+  ({ state }) => tally(state),
+  (draft) => trackRate(draft, draft.at.localMs),
+  (draft) => markProgress(draft, draft.at.nowMs),
+  takeManifest,
+  trackFailures,
+  trackRefused,
+];
+
+/**
+ * What follows for a run that goes on:
+ *
+ * 1. what is given up comes first, as nothing of it is sent;
+ * 2. what waits is known before work in flight is judged: it is not lost;
+ * 3. resends come before first sends, which have the room that is left;
+ * 4. shards are sealed before nodes, prefixes and the result are asked for, each of which needs the ones before;
+ * 5. whether all that is left waits is said of what this decision leaves.
+ */
+const act: readonly Step[] = [
+  giveUpRest,
+  askForPlan,
+  trackWaits,
+  judgeInFlight,
+  ({ state, notes, at }) => updateWindow(state, notes, at.share),
+  fanOut,
+  sealShards,
+  askForGroups,
+  askForStop,
+  askForFinish,
+  ({ state }) => pruneBatches(state),
+  judgeWaits,
+];
+
 /**
  * One decision about one run: what is known and seen goes in, the next state and notes and the messages to send come out.
- * Pure: whoever performs it keeps them. The order of the steps is the story of a run.
+ * Pure: whoever performs it keeps them.
  */
 export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): Draft {
   const draft = newDraft(known, at);
-  const { working: before } = known;
   const { state, notes } = draft;
   notes.lostInMs = Number.POSITIVE_INFINITY;
-  // A plan that this poll has found makes something that can be kept.
-  const planned = trackPlan(draft, seen);
-  if (planned === "older") beginTurn(state);
-  takeCommand(draft, seen);
-  keepDeadline(draft, seen);
-  trackParts(draft, seen);
-  trackNodes(draft, seen);
-  tally(state);
-  trackRate(draft, at.localMs);
-  markProgress(draft, at.nowMs);
-  if (seen.manifest !== undefined) draft.ending = { phase: "complete" };
-  else {
-    const failing = trackFailures(draft, seen);
-    trackRefused(draft, seen, before);
-    if (failing === "waits") return draft;
+  for (const step of takeOver) {
+    step(draft, seen);
+    if (draft.ending?.phase === "complete") return draft;
   }
-  if (draft.ending !== undefined) return draft;
-  if (state.keep === true) giveUpRest(draft, seen);
-
-  askForPlan(draft, seen);
-  trackWaits(draft, seen);
-  judgeInFlight(draft, seen);
+  if (draft.ending !== undefined || draft.undecided) return draft;
+  for (const step of act) step(draft, seen);
   notes.polledMs = at.localMs;
-  updateWindow(state, notes, at.share);
-  fanOut(draft);
-  sealShards(draft);
-  askForGroups(draft);
-  askForStop(draft);
-  askForFinish(draft);
-  pruneBatches(state);
-  judgeWaits(draft, seen);
-  if (state.phase !== before.phase) {
+  if (state.phase !== known.working.phase) {
     notes.phaseSinceMs = at.localMs;
     notes.rateSinceMs = at.localMs;
   }
   return draft;
+}
+
+function takePlan(draft: Draft, seen: Seen): void {
+  if (trackPlan(draft, seen) === "older") beginTurn(draft.state);
+}
+
+function takeManifest(draft: Draft, { manifest }: Seen): void {
+  if (manifest !== undefined) draft.ending = { phase: "complete" };
 }
 
 /** The next packs of a run whose window is not full yet, without another poll. */

@@ -27,6 +27,8 @@ export interface DecideAt extends DecideTime {
  * decision change in turn; nothing here does any I/O.
  */
 export interface Draft {
+  /** The state as it was. */
+  readonly before: State;
   readonly state: State;
   readonly notes: RunNotes;
   readonly sent: Readonly<Sent>;
@@ -43,6 +45,8 @@ export interface Draft {
   decided: boolean;
   /** Something is worth a write within a second. */
   noted: boolean;
+  /** More chunks failed than are tolerated, and the record that says why was not listed yet: nothing follows before. */
+  undecided: boolean;
   /** The run ends: its final phase, unless a manifest turns up. */
   ending?: Ending;
 }
@@ -54,6 +58,7 @@ export interface Ending {
 
 /** Tasks that were recorded and not sent yet are sent before the next write, and so share its room. */
 export const newDraft = ({ working, notes, sent }: Omit<Known, "lists">, at: DecideAt): Draft => ({
+  before: working,
   state: copyOf(working),
   notes: { ...notes },
   sent,
@@ -64,6 +69,7 @@ export const newDraft = ({ working, notes, sent }: Omit<Known, "lists">, at: Dec
   gained: 0,
   decided: false,
   noted: false,
+  undecided: false,
 });
 
 /** A copy of what JSON can say, without absent fields. An array holds either objects or none. */

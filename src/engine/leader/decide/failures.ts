@@ -19,7 +19,7 @@ import { addEnded } from "./wasted.ts";
  * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
  * of its sends that are waited for have ended without output. Silence is never a failure.
  */
-export function trackFailures(draft: Draft, seen: Seen): "waits" | undefined {
+export function trackFailures(draft: Draft, seen: Seen): void {
   const { state } = draft;
   trackTried(draft, seen);
   const outcome = outcomeOf(state);
@@ -47,7 +47,7 @@ export function trackFailures(draft: Draft, seen: Seen): "waits" | undefined {
   }
   tally(state);
   if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
-  return state.keep === true ? undefined : checkTolerance(draft, seen, current);
+  if (state.keep !== true) checkTolerance(draft, seen, current);
 }
 
 /** Code that says `failRun` ends the run, whatever it tolerates and whatever else ended the same work. */
@@ -125,14 +125,14 @@ function checkTolerance(
   draft: Draft,
   { spec: { tolerate }, otherCode }: Seen,
   failures: readonly SeenFailure[],
-): "waits" | undefined {
+): void {
   const { state, notes } = draft;
   const { layout } = state;
-  if (layout === undefined) return undefined;
+  if (layout === undefined) return;
   const tolerated = toleratedChunks(tolerate, plannedChunks(layout, state));
   // What failed beyond the next prefix fails no run that stops before.
   const counting = shardsThatCount(state);
-  if (failedThatCount(state, layout) <= tolerated) return undefined;
+  if (failedThatCount(state, layout) <= tolerated) return;
   // A record of a pack that another send completed, or may yet, is no reason.
   const first = failures.find(
     ({ work, gaps }) =>
@@ -143,7 +143,8 @@ function checkTolerance(
   // What failed was counted by a partial with gaps, or before its turn, and the records were not listed in this poll.
   if (first === undefined && otherCode === undefined) {
     notes.wantsFailures = true;
-    return "waits";
+    draft.undecided = true;
+    return;
   }
   const pack = first?.work.kind === "pack" ? first.work.pack : undefined;
   const records = failures.filter(({ work }) => work.kind === "pack" && work.pack === pack);
@@ -158,5 +159,4 @@ function checkTolerance(
   // A retry would meet the same inputs.
   const code = first?.code === "file-changed" ? inputsChanged : "pack-failed";
   draft.ending ??= { phase: "failed", error: { code, message } };
-  return undefined;
 }

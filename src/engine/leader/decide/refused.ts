@@ -11,8 +11,8 @@ import { lostAfterMs } from "./pace.ts";
  * fails the run when nothing has ended for long. One instance with the right code is enough for a run to advance, so any
  * outcome and any sign of life removes the note.
  */
-export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode">, before: State): void {
-  const { state, notes, at } = draft;
+export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode">): void {
+  const { before, state, notes, at } = draft;
   const ended = endedOf(state);
   // A new leader continues with what the one before it wrote.
   notes.ended ??= { what: endedOf(before), atMs: before.otherCode?.sinceMs ?? at.nowMs };

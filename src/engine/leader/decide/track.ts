@@ -1,4 +1,5 @@
 import {
+  type Bitmap,
   clearBit,
   countBits,
   decodeBitmap,
@@ -157,42 +158,43 @@ export function tally(state: State): void {
   if (state.layout !== undefined) Object.assign(state, countsBelow(state, state.layout));
 }
 
-/** The same of the shards below one. */
-export function countsBelow(state: State, layout: Layout, below = Number.POSITIVE_INFINITY) {
-  let [done, failed, gaps, inFlight] = [0, 0, 0, 0];
-  const packs = packsOf(layout);
-  /** Chunks that the last pack has less than the others. */
-  const short = packs * layout.packSize - layout.chunks;
-  const lastShard = packs === 0 ? -1 : shardOf(layout, packs - 1);
-  let last: "done" | "failed" | "open" = "open";
+type Counts = Pick<State, "packsDone" | "packsFailed" | "inFlight" | "chunksDone" | "chunksFailed">;
 
-  for (const [name, sealed] of Object.entries(state.sealed)) {
-    if (Number(name) >= below) continue;
-    const size = sizeOf(packsOfShard(layout, Number(name)));
-    const bits = sealed.members === undefined ? undefined : decodeBitmap(sealed.members, size);
-    const there = bits === undefined ? size : countBits(bits);
-    done += there;
-    failed += size - there;
-    gaps += sealed.gaps ?? 0;
-    if (Number(name) === lastShard) last = bits === undefined || hasBit(bits, size - 1) ? "done" : "failed";
+/** The same of the shards below one. */
+export function countsBelow(state: State, layout: Layout, below = Number.POSITIVE_INFINITY): Counts {
+  const all: Counts = { packsDone: 0, packsFailed: 0, inFlight: 0, chunksDone: 0, chunksFailed: 0 };
+  for (const shard of [...Object.keys(state.sealed), ...Object.keys(state.open)].map(Number)) {
+    if (shard >= below) continue;
+    const one = countsOf(state, layout, shard);
+    for (const name of Object.keys(all) as (keyof Counts)[]) all[name] += one[name];
   }
-  for (const [name, open] of Object.entries(state.open)) {
-    if (Number(name) >= below) continue;
-    const bits = bitsOf(layout, Number(name), open);
-    done += countBits(bits.done);
-    failed += countBits(bits.failed);
-    gaps += open.gaps ?? 0;
-    const sent = Math.min(state.cursor - bits.packs.from, bits.size);
-    for (let index = 0; index < sent; index += 1) {
-      if (!hasBit(bits.done, index) && !hasBit(bits.failed, index)) inFlight += 1;
-    }
-    if (Number(name) === lastShard) last = outcomeOf(state)(packs - 1);
-  }
-  const chunksIn = (count: number, is: typeof last): number =>
-    count * layout.packSize - (last === is ? short : 0);
-  return {
-    ...{ packsDone: done, packsFailed: failed, inFlight },
-    chunksDone: chunksIn(done, "done") - gaps,
-    chunksFailed: chunksIn(failed, "failed") + gaps,
+  return all;
+}
+
+function countsOf({ open, sealed, cursor }: State, layout: Layout, shard: number): Counts {
+  const packs = packsOfShard(layout, shard);
+  const size = sizeOf(packs);
+  /** Chunks that the last pack of the run has less than the others. */
+  const short = Math.max(packs.to * layout.packSize - layout.chunks, 0);
+  const chunksIn = (bits: Bitmap): number =>
+    countBits(bits) * layout.packSize - (hasBit(bits, size - 1) ? short : 0);
+  const counts = (packsDone: number, packsFailed: number, chunksDone: number, chunksFailed: number) => {
+    const gaps = (sealed[shard] ?? open[shard])?.gaps ?? 0;
+    return { packsDone, packsFailed, chunksDone: chunksDone - gaps, chunksFailed: chunksFailed + gaps };
   };
+  const chunks = size * layout.packSize - short;
+  const one = open[shard];
+  if (one !== undefined) {
+    const { done, failed } = bitsOf(layout, shard, one);
+    const [isDone, isFailed] = [countBits(done), countBits(failed)];
+    let inFlight = 0;
+    for (let index = 0; index < Math.min(cursor - packs.from, size); index += 1)
+      if (!hasBit(done, index) && !hasBit(failed, index)) inFlight += 1;
+    return { ...counts(isDone, isFailed, chunksIn(done), chunksIn(failed)), inFlight };
+  }
+  const members = sealed[shard]?.members;
+  if (members === undefined) return { ...counts(size, 0, chunks, 0), inFlight: 0 };
+  const done = decodeBitmap(members, size);
+  const [isDone, chunksDone] = [countBits(done), chunksIn(done)];
+  return { ...counts(isDone, size - isDone, chunksDone, chunks - chunksDone), inFlight: 0 };
 }

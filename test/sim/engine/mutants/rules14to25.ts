@@ -87,9 +87,9 @@ export const rules14to25: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
     edits: edit(
-      "decide",
-      "  const planned = trackPlan(draft, seen);\n",
-      "  takeCommand(draft, seen);\n  keepDeadline(draft, seen);\n  const planned = trackPlan(draft, seen);\n",
+      "takeOver",
+      "  takePlan,\n  takeCommand,\n  keepDeadline,\n",
+      "  takeCommand,\n  keepDeadline,\n  takePlan,\n",
     ),
   },
   {
