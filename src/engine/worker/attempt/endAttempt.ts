@@ -1,3 +1,4 @@
+import { attemptsFor } from "../../calculation/chunkAttempts.ts";
 import {
   CalculationError,
   CorruptDataError,
@@ -88,8 +89,10 @@ export async function endAttempt(
   error: unknown,
 ): Promise<void> {
   const { kind } = message;
-  const attempt = attemptOf(message);
-  const piece = pieceOf(message);
+  // A chunk may have been attempted several times within this delivery.
+  const { details = {} } = error instanceof CalculationError ? error : {};
+  const attempt = Number(details["attempts"] ?? attemptOf(message));
+  const piece = { ...pieceOf(message), attempt };
   const ms = Math.round(ports.clock.monotonicMs() - delivery.startedMs);
   const code = error instanceof LeasefoldError ? error.code : "unexpected";
   const why = messageOf(error);
@@ -98,7 +101,7 @@ export async function endAttempt(
   const { waitedMs } = delivery;
   const about = { ...piece, ms, waitedMs, calculation: spec.calculation };
   const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...about, code, message: why, last }));
-  const attemptsMax = spec.attempts ?? limits.attemptsDefault;
+  const attemptsMax = attemptsFor(error, spec.attempts ?? limits.attemptsDefault);
   const final = failsEveryTime(error, kind);
   const failure = { code, message: why, attempts: attempt, attemptsMax };
   const askedFor = attemptAskedFor(message, error);
@@ -119,7 +122,7 @@ export async function endAttempt(
     }
     case "next-attempt": {
       failed(false);
-      const next = askedFor ?? attemptAfter(message, error, spec);
+      const next = askedFor ?? attemptAfter({ ...message, tries: attempt - 1 }, error, spec);
       // The note comes first: what waits without one counts as lost. It holds for what no sign tells of any more.
       await noteTried(ports, message, { ...failure, ...(next.laterS > 0 && { laterS: next.laterS }) });
       await persist(ports, () => enqueueNext(ports, next));
