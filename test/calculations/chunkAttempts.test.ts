@@ -44,8 +44,10 @@ async function computed(
       return index;
     },
     take: async (index, outcome) => void taken.push({ index, outcome }),
-    sleep: (ms, signal) => clock.sleep(ms, signal),
-    nowMs: () => clock.monotonicMs(),
+    time: {
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+      spentMs: () => clock.monotonicMs(),
+    },
     ...more,
   };
   const indexes = Array.from({ length: count }, (_, index) => index);

@@ -237,8 +237,12 @@ export function rangesCode(
         const onFailed = (chunks: ComputeOutput["failed"]): void => {
           failed = chunks;
         };
-        const sleep = (pauseMs: number, signal: AbortSignal) => clock.sleep(pauseMs, signal);
-        const hooks = { onFailed, onThrew: task.onThrew, sleep, nowMs: () => clock.monotonicMs() };
+        const begunMs = clock.monotonicMs();
+        const time = {
+          sleep: (pauseMs: number, signal: AbortSignal) => clock.sleep(pauseMs, signal),
+          spentMs: () => clock.monotonicMs() - begunMs,
+        };
+        const hooks = { onFailed, onThrew: task.onThrew, time };
         const computed = runCompute(computing, pack, noFiles, hooks);
         const bytes = await Promise.race([computed, exit.promise]).catch((error: unknown) =>
           Promise.reject(refusals[0] ?? error),

@@ -1,4 +1,3 @@
-import { setTimeout as sleepFor } from "node:timers/promises";
 import { backOff } from "../model/backOff.ts";
 import type { CalculationError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
@@ -35,6 +34,14 @@ interface Running {
 /** Chunks that are begun before the first of them is over, as it pauses or is slow: their parts are in memory. */
 const begunMax = (atOnce: number): number => 16 + 4 * atOnce;
 
+/** The time of an attempt at a pack. */
+export interface ChunkTime {
+  /** Ends early, and may reject, when the signal fires. */
+  sleep(ms: number, signal: AbortSignal): Promise<unknown>;
+  /** Since the attempt began. */
+  spentMs(): number;
+}
+
 export interface ChunkCalls {
   /** Chunks that are computed at the same time. */
   readonly atOnce: number;
@@ -44,16 +51,12 @@ export interface ChunkCalls {
   readonly take: (index: number, outcome: ChunkOutcome) => Promise<void>;
   /** A chunk threw, and another attempt follows here. */
   readonly onThrew?: ((error: unknown, attempt: number) => void) | undefined;
-  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
-  readonly nowMs?: () => number;
+  readonly time: ChunkTime;
 }
 
 /** Computes the chunks and hands over what became of each. Ends when none runs any more, with what `take` threw if it did. */
 export async function computeChunks(indexes: Iterable<number>, calls: ChunkCalls): Promise<void> {
-  const { atOnce, retry, compute, take } = calls;
-  const { sleep = (ms, signal) => sleepFor(ms, undefined, { signal }), nowMs = () => performance.now() } =
-    calls;
-  const startedMs = nowMs();
+  const { atOnce, retry, compute, take, time } = calls;
   const left = indexes[Symbol.iterator]();
   const begun: Running[] = [];
   const over = new AbortController();
@@ -70,7 +73,7 @@ export async function computeChunks(indexes: Iterable<number>, calls: ChunkCalls
   const failed = (chunk: Running, error: unknown): void => {
     const pauseMs = over.signal.aborted
       ? undefined
-      : pauseBefore(chunk.attempt, error, retry, nowMs() - startedMs);
+      : pauseBefore(chunk.attempt, error, retry, time.spentMs());
     if (pauseMs === undefined) {
       end(chunk, { error, attempts: chunk.attempt });
       return;
@@ -78,7 +81,7 @@ export async function computeChunks(indexes: Iterable<number>, calls: ChunkCalls
     calls.onThrew?.(error, chunk.attempt);
     chunk.attempt += 1;
     chunk.state = "pauses";
-    sleep(pauseMs, over.signal).then(
+    time.sleep(pauseMs, over.signal).then(
       () => {
         chunk.state = "ready";
         changed();

@@ -3,7 +3,13 @@ import { coverOf } from "../model/foldTree.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { indexesOf, powerFrom, type Range, rangeText } from "../model/packs.ts";
 import { withinChunk } from "./attempt.ts";
-import { attemptsFor, type ChunkOutcome, type ChunkRetry, computeChunks } from "./chunkAttempts.ts";
+import {
+  attemptsFor,
+  type ChunkOutcome,
+  type ChunkRetry,
+  type ChunkTime,
+  computeChunks,
+} from "./chunkAttempts.ts";
 import { gathering } from "./concat.ts";
 import type {
   AnyCalculation,
@@ -103,9 +109,7 @@ export interface ComputeHooks {
   readonly onFailed?: (failed: readonly FailedChunk[]) => void;
   /** A chunk threw for the first time, and another attempt follows here. */
   readonly onThrew?: ((failure: ChunkFailure) => void) | undefined;
-  /** Waits between two attempts at a chunk. */
-  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
-  readonly nowMs?: () => number;
+  readonly time?: ChunkTime;
 }
 
 export interface ChunkFailure {
@@ -113,6 +117,9 @@ export interface ChunkFailure {
   readonly message: string;
   readonly attempts: number;
 }
+
+/** Where nobody waits, attempts follow each other at once. */
+const noTime: ChunkTime = { sleep: async () => {}, spentMs: () => 0 };
 
 type Pack = ChunkRange & {
   readonly params: unknown;
@@ -136,7 +143,7 @@ export async function runCompute(
     onChunk = () => {},
     onFailed = () => {},
     onThrew = () => {},
-    ...clock
+    time = noTime,
   }: ComputeHooks = {},
 ): Promise<Uint8Array> {
   const { params, from, to } = pack;
@@ -178,7 +185,7 @@ export async function runCompute(
         onThrew({ code: error.code, message: error.message, attempts });
       threw = true;
     };
-    await computeChunks(wanted, { ...clock, atOnce, retry, compute, take, onThrew: onFirst });
+    await computeChunks(wanted, { atOnce, retry, compute, take, time, onThrew: onFirst });
     const ended = await tree.end(pack.coverTo ?? coverOf(pack, pack.count).to);
     await gather?.end();
     return ended;

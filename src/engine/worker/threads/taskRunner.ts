@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { threadId, workerData } from "node:worker_threads";
 import { withinAttempt } from "../../calculation/attempt.ts";
+import type { ChunkTime } from "../../calculation/chunkAttempts.ts";
 import type { AttemptTime, Calculations } from "../../calculation/contract.ts";
 import { type Files, filesOver, releaseSpares } from "../../calculation/files.ts";
 import { placeOf, userFrames } from "../../calculation/placeOf.ts";
@@ -174,6 +176,7 @@ async function work(
       const bytes = await runCompute(calculation, task, files, {
         searchOn: timeBox(Math.min(searchMs, task.limitMs / searchShare)),
         onChunk: chunkMarker(task.mark, () => performance.now()),
+        time: chunkTime(),
         onThrew: (failure) => tell({ say: "threw", ...failure }),
         onFailed: (chunks) => {
           failed = chunks;
@@ -188,6 +191,15 @@ async function work(
     case "finish":
       return runFinish(calculation, task);
   }
+}
+
+/** For the chunks of a pack that begins now. */
+function chunkTime(): ChunkTime {
+  const startedMs = performance.now();
+  return {
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+    spentMs: () => performance.now() - startedMs,
+  };
 }
 
 /** The time of an attempt that begins now. */
