@@ -25,6 +25,7 @@ describe("settings", () => {
     ["LEASEFOLD_WATCH", "yes"],
     ["LEASEFOLD_EARLY_TAKEOVER", "quick"],
     ["LEASEFOLD_LOOP_MS", "soon"],
+    ["LEASEFOLD_SCHEDULE", "*/15 * * * *"],
   ])("%s=%s is refused by its name", (name, value) => {
     expect(() => readSettings({ [name]: value })).toThrow(ConfigError);
     expect(() => readSettings({ [name]: value })).toThrow(`${name}=${value}`);
