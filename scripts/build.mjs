@@ -75,6 +75,18 @@ const options = {
   outExtension: { ".js": ".cjs" },
 };
 
+/** The oldest Node that the app runs on. */
+const oldestNode = Number(/\d+/.exec(options.target)[0]);
+/**
+ * Comes before all else in the app's entry. The Functions host takes the first `node` of the path, whatever its version, and an old one
+ * would end somewhere in the app with an error that names no version. The entry is in syntax that Node 18 reads.
+ */
+const versionCheck = `if (Number(process.versions.node.split(".")[0]) < ${oldestNode}) {
+  const message = "Leasefold needs Node ${oldestNode} or newer, and this is " + process.version + " (" + process.execPath + "). Put a newer one first on the PATH, then start again.";
+  console.error(message);
+  throw new Error(message);
+}`;
+
 /** Of all programs for Node. */
 const program = {
   ...options,
@@ -111,7 +123,8 @@ async function buildApp() {
   await Promise.all(
     outputFiles.map(async ({ path, text }) => {
       const name = basename(path);
-      const { code, map } = await transform(text, { ...same, format: "cjs", sourcefile: name });
+      const own = name === "index.cjs" ? { target: "node18", banner: versionCheck } : {};
+      const { code, map } = await transform(text, { ...same, format: "cjs", sourcefile: name, ...own });
       await writeFile(path, `${code}//# sourceMappingURL=${name}.map\n`);
       await writeFile(`${path}.map`, map);
     }),

@@ -15,7 +15,7 @@ const notInAzure: Readonly<Record<string, string>> = {
 };
 /** Settings of the platform that templates and samples may use. */
 const platform =
-  /^(AzureWebJobsStorage(__\w+)?|AzureWebJobsDisableHomepage|AzureFunctionsJobHost__\w+|FUNCTIONS_WORKER_RUNTIME|APPLICATIONINSIGHTS_\w+)$/;
+  /^(AzureWebJobsStorage(__\w+)?|AzureWebJobsDisableHomepage|AzureFunctionsJobHost__[\w.]+|FUNCTIONS_WORKER_RUNTIME|APPLICATIONINSIGHTS_\w+)$/;
 
 const appSettings = (resources: readonly Resource[]): Fields[] =>
   ofType(resources, "Microsoft.Web/sites/config").map((one) => fieldsAt(one, "properties"));
