@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
-import { cp, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
@@ -20,12 +21,16 @@ import { replaceFiles } from "./replaceFiles.mjs";
  * Calculations in `calculations/` become part of it.
  *
  * Builds may run at once, as those of azd for two regions do: each has a folder of its own, and a `dist/` that is the same
- * already is not touched. A build that fails leaves `dist/` as it was.
+ * already is not touched. A host that runs sees one change at most. A build that fails leaves `dist/` as it was.
  */
 const root = join(import.meta.dirname, "..");
-// As deep as `dist/`, so that source maps name their sources from there.
-const out = await mkdtemp(join(root, ".build-"));
-process.on("exit", () => rmSync(out, { recursive: true, force: true }));
+// Outside of the app, whose folder the Functions host watches.
+const home = await mkdtemp(join(tmpdir(), "leasefold-build-"));
+const out = join(home, "dist");
+await mkdir(out);
+// A calculation of one's own finds `leasefold` by them.
+for (const name of ["package.json", "host.json"]) await copyFile(join(root, name), join(home, name));
+process.on("exit", () => rmSync(home, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 /** A cold start loads most of it; a tenth is Arrow, which only a query that asks for it loads. */
 const appBytesMax = 2.25 * 1024 * 1024;
@@ -143,6 +148,18 @@ async function inAscii(name) {
   await writeFile(file, text.replace(/[^\0-\x7f]/g, escaped));
 }
 
+/** The sources of a map are named from where it will be. */
+async function fromDist(name) {
+  const map = JSON.parse(await readFile(join(out, name), "utf8"));
+  const there = dirname(join(root, "dist", name));
+  const here = dirname(join(out, name));
+  const sources = map.sources.map((source) =>
+    // Packages that are bundles themselves name theirs by addresses.
+    /^\w+:/.test(source) ? source : relative(there, resolve(here, source)).replaceAll("\\", "/"),
+  );
+  await writeFile(join(out, name), JSON.stringify({ ...map, sources }));
+}
+
 /**
  * DuckDB for the package that Azure gets, which has no other packages: beside the bundles, where Node finds it. Only the binary
  * for Linux x64, which is what Azure runs; a machine of another kind does not have it installed, and `makePackage` says so.
@@ -234,6 +251,8 @@ const made = await Promise.all([
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
 const sharedFiles = (await readdir(out)).filter((name) => /^shared-.*\.cjs$/.test(name));
 await Promise.all(["index.cjs", "instance.cjs", "thread.cjs", ...sharedFiles].map(inAscii));
+const maps = (await readdir(out)).filter((name) => name.endsWith(".map"));
+await Promise.all(maps.map(fromDist));
 await writeFile(join(out, "LICENSES.txt"), bundledLicenses(metafiles));
 await buildOwnCalculations(root, out).catch((error) => {
   console.error(error.message);
