@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { watch } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..", "..");
 let clone: string;
+const source = `import { defineCalculation, z } from "leasefold";
+  export default defineCalculation({ name: "mine", summary: "a test", params: z.strictObject({}), plan: () => 1,
+    compute: () => 1, merge: (a, b) => a + b, zero: () => 0 });`;
 
 beforeAll(async () => {
   clone = await mkdtemp(join(tmpdir(), "leasefold-build-"));
@@ -15,9 +19,6 @@ beforeAll(async () => {
     await cp(join(root, name), join(clone, name), { recursive: true });
   await symlink(join(root, "node_modules"), join(clone, "node_modules"), "junction");
   await mkdir(join(clone, "calculations"));
-  const source = `import { defineCalculation, z } from "leasefold";
-    export default defineCalculation({ name: "mine", summary: "a test", params: z.strictObject({}), plan: () => 1,
-      compute: () => 1, merge: (a, b) => a + b, zero: () => 0 });`;
   await writeFile(join(clone, "calculations/mine.ts"), source);
 });
 afterAll(() => rm(clone, { recursive: true, force: true }));
@@ -42,6 +43,16 @@ test("two builds started together both succeed, and do so again without touching
   await Promise.all([build(), build()]);
   expect(await built()).toEqual(first);
   expect((await readdir(clone)).filter((name) => name.startsWith(".build-"))).toEqual([]);
+});
+
+test("who watches the folder of the app sees code change in dist alone, so that a host that runs restarts its worker once", async () => {
+  const seen = new Set<string>();
+  const watcher = watch(clone, { recursive: true }, (_event, name) => void seen.add(String(name)));
+  await writeFile(join(clone, "calculations/mine.ts"), `${source}\n// Other.\nconsole.assert(true);`);
+  await build();
+  await expect.poll(() => [...seen]).toContain(join("dist", "calculations", "mine.mjs"));
+  watcher.close();
+  expect([...seen].filter((name) => /\.[cm]?js$/.test(name) && !/^dist\b/.test(name))).toEqual([]);
 });
 
 test("a build that fails says why, and leaves what was built", async () => {
