@@ -44,17 +44,21 @@ async function install(title, args) {
     process.stdout.write(onTerminal ? `\r${line}` : `${line}\n`);
   };
   const telling = setInterval(tell, onTerminal ? 500 : 10_000);
-  // Under npm this very npm is used; its path is given by npm itself.
-  const npm = process.env.npm_execpath;
-  const child = spawn(npm ? process.execPath : "npm", [...(npm ? [npm] : []), ...args, "--progress=false"], {
+  // By its name: the Node that runs this may be among the packages that are gone.
+  const child = spawn("npm", [...args, "--progress=false"], {
     cwd: root,
     stdio: "inherit",
-    shell: !npm && process.platform === "win32",
+    shell: process.platform === "win32",
   });
-  const status = await new Promise((resolve) => child.on("error", () => resolve(1)).on("exit", resolve));
+  // npm would go on for seconds, and meet the next command's installation.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => child.kill("SIGKILL"));
+  const status = await new Promise((resolve) => {
+    child.on("exit", (code) => resolve(code ?? 1));
+    child.on("error", ({ message }) => resolve(console.error(`npm cannot be started: ${message}`) ?? 1));
+  });
   clearInterval(telling);
   if (onTerminal) process.stdout.write("\n");
-  if (status !== 0) process.exit(status ?? 1);
+  if (status !== 0) process.exit(status);
 }
 
 /** The folders of the packages that are asked for, and of those that these need. */
