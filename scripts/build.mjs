@@ -197,7 +197,10 @@ const made = await Promise.all([
   }),
   build({
     ...options,
-    entryPoints: { leasefold: "src/calculations/leasefold.ts" },
+    entryPoints: {
+      leasefold: "src/calculations/leasefold.ts",
+      check: "packages/cli/check/leasefoldCheck.ts",
+    },
     format: "esm",
     outExtension: { ".js": ".mjs" },
   }),

@@ -1,6 +1,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createRequire } from "node:module";
+import "./azuriteLess.ts";
 import { quickenMessages, quickenRecords } from "./azuriteSpeed.ts";
 import { holdData } from "./dataLock.ts";
 

@@ -167,7 +167,7 @@ const mayThrowAgain = (error: unknown): boolean =>
   (error as Partial<CalculationError> | undefined)?.code === "calculation-threw";
 
 /** Whether the code of the calculation is wrong, so that another attempt most likely meets the same. */
-export const isOfProgram = (error: unknown): boolean =>
+const isOfProgram = (error: unknown): boolean =>
   (error as Partial<CalculationError> | undefined)?.details?.["program"] === true;
 
 /** Errors of JavaScript itself. One with a cause was made of another: `fetch` throws a TypeError where there is no connection. */

@@ -1,6 +1,10 @@
-import { firstJsonLoss, type JsonLoss } from "../encodePart.ts";
-import { runPlan } from "../runJob.ts";
-import { keepSamples, type PlannedChunks, type Samples } from "../timeChunks.ts";
+import { firstJsonLoss, type JsonLoss } from "../../../../src/engine/calculation/encodePart.ts";
+import { runPlan } from "../../../../src/engine/calculation/runJob.ts";
+import {
+  keepSamples,
+  type PlannedChunks,
+  type Samples,
+} from "../../../../src/engine/calculation/timeChunks.ts";
 import { broken, sidesOf, type Verdict, windowOf } from "./findings.ts";
 import { type Input, pause, type Subject } from "./subject.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { firstJsonLoss } from "../../../src/engine/calculation/encodePart.ts";
-import { sidesOf } from "../../../src/engine/calculation/laws/findings.ts";
+import { firstJsonLoss } from "../../../../src/engine/calculation/encodePart.ts";
+import { sidesOf } from "../../check/laws/findings.ts";
 
 const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import pMap from "p-map";
-import { InputError } from "../../model/errors.ts";
-import { pages } from "../../storage/callSteps.ts";
-import type { ListedBlob } from "../../storage/ports.ts";
-import { uploadBlockBytes } from "../../storage/uploadBlocks.ts";
-import type { Client } from "../client.ts";
-import { ensuringContainers } from "../containersAndQueues.ts";
+import type { Client } from "../../../src/engine/client/client.ts";
+import { ensuringContainers } from "../../../src/engine/client/containersAndQueues.ts";
+import { InputError } from "../../../src/engine/model/errors.ts";
+import { pages } from "../../../src/engine/storage/callSteps.ts";
+import type { ListedBlob } from "../../../src/engine/storage/ports.ts";
+import { uploadBlockBytes } from "../../../src/engine/storage/uploadBlocks.ts";
 import { fileBody, findLocalFiles, type LocalFile, sha256OfFile } from "./localFiles.ts";
 
 export interface UploadRequest {

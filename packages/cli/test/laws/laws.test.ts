@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { exactSum } from "../../../src/calculations/exact/exactSum.ts";
-import { runSerially } from "../../../src/calculations/leasefold.ts";
-import type { AnyCalculation } from "../../../src/engine/calculation/contract.ts";
-import { brokenLaws, type CheckOptions, checkLaws } from "../../../src/engine/calculation/laws/checkLaws.ts";
-import { laws } from "../../../src/engine/calculation/laws/findings.ts";
-import { brokenFixtures, orderedFixtures, sound } from "./fixtures.ts";
+import { exactSum } from "../../../../src/calculations/exact/exactSum.ts";
+import { runSerially } from "../../../../src/calculations/leasefold.ts";
+import type { AnyCalculation } from "../../../../src/engine/calculation/contract.ts";
+import { brokenFixtures, orderedFixtures, sound, twoThrow } from "../../../../test/fixtures/lawFixtures.ts";
+import { brokenLaws, type CheckOptions, checkLaws } from "../../check/laws/checkLaws.ts";
+import { laws } from "../../check/laws/findings.ts";
 
 describe("a calculation that keeps every law", () => {
   it("a sound calculation keeps each law", async () => {
@@ -154,15 +154,6 @@ describe("a broken law", () => {
     expect([breach?.example, breach?.likely, breach?.cure].join("")).not.toMatch(/\n|undefined/);
   });
 
-  /** Chunks 3 and 7 throw, and the plan lists inputs. */
-  const twoThrow: Partial<AnyCalculation> = {
-    plan: () => Array.from({ length: 20 }, (_, row) => ({ row })),
-    compute({ index }) {
-      if (index === 3 || index === 7) throw new RangeError("out of range");
-      return { sum: index, chunks: 1 };
-    },
-  };
-
   it("a chunk that throws is named with its input and line, and the other chunks try all other laws", async () => {
     const { findings, chunks, threw, result } = await checkLaws({ ...sound, ...twoThrow }, {});
     const others = Object.keys(laws).filter((law) => law !== "compute");
@@ -170,7 +161,7 @@ describe("a broken law", () => {
     expect(findings.find(({ outcome }) => outcome === "broken")).toMatchObject({
       law: "compute",
       breach: {
-        example: expect.stringMatching(/^chunk 3 \(\{"row":3\}\): out of range \(laws\.test\.ts:\d+\)$/),
+        example: expect.stringMatching(/^chunk 3 \(\{"row":3\}\): out of range \(lawFixtures\.ts:\d+\)$/),
         likely: "your code threw, also for chunks 7",
         cure: expect.stringContaining("--chunk 3"),
       },

@@ -1,9 +1,9 @@
-import { TreeFold } from "../../model/foldTree.ts";
-import { calculationLimits } from "../../model/limits.ts";
-import { powerFrom, type Range, rangeText } from "../../model/packs.ts";
-import type { ResultBytes } from "../contract.ts";
-import { guarded } from "../encodePart.ts";
-import { runFinish, runStop } from "../runJob.ts";
+import type { ResultBytes } from "../../../../src/engine/calculation/contract.ts";
+import { guarded } from "../../../../src/engine/calculation/encodePart.ts";
+import { runFinish, runStop } from "../../../../src/engine/calculation/runJob.ts";
+import { TreeFold } from "../../../../src/engine/model/foldTree.ts";
+import { calculationLimits } from "../../../../src/engine/model/limits.ts";
+import { powerFrom, type Range, rangeText } from "../../../../src/engine/model/packs.ts";
 import { broken, sidesOf, type Verdict } from "./findings.ts";
 import { bytesOf, computeOf, decoded, type Node, pause, type Subject, same } from "./subject.ts";
 

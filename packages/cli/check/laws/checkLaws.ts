@@ -1,5 +1,5 @@
-import { CalculationError, failRunCode, laterCode } from "../../model/errors.ts";
-import type { AnyCalculation, ResultBytes } from "../contract.ts";
+import type { AnyCalculation, ResultBytes } from "../../../../src/engine/calculation/contract.ts";
+import { CalculationError, failRunCode, laterCode } from "../../../../src/engine/model/errors.ts";
 import { adviceOn } from "./advice.ts";
 import { computeLaw, thrownBreach } from "./computeLaw.ts";
 import { broken, type Finding, type LawName, laws, type Verdict } from "./findings.ts";

@@ -3,10 +3,10 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import pMap from "p-map";
-import { InputError } from "../../model/errors.ts";
-import { checkInputName } from "../../model/names.ts";
-import { uploadBlockBytes, uploadBytesMax } from "../../storage/uploadBlocks.ts";
-import { clientLimits } from "../client.ts";
+import { clientLimits } from "../../../src/engine/client/client.ts";
+import { InputError } from "../../../src/engine/model/errors.ts";
+import { checkInputName } from "../../../src/engine/model/names.ts";
+import { uploadBlockBytes, uploadBytesMax } from "../../../src/engine/storage/uploadBlocks.ts";
 
 /** A path of this machine that cannot be uploaded. */
 const badFile = (message: string): InputError =>

@@ -1,8 +1,8 @@
-import { CalculationError } from "../../model/errors.ts";
-import { calculationLimits } from "../../model/limits.ts";
-import type { Result } from "../contract.ts";
-import { jsonLosses, resultBytes } from "../encodePart.ts";
-import { runFinish } from "../runJob.ts";
+import type { Result } from "../../../../src/engine/calculation/contract.ts";
+import { jsonLosses, resultBytes } from "../../../../src/engine/calculation/encodePart.ts";
+import { runFinish } from "../../../../src/engine/calculation/runJob.ts";
+import { CalculationError } from "../../../../src/engine/model/errors.ts";
+import { calculationLimits } from "../../../../src/engine/model/limits.ts";
 import type { Advice } from "./findings.ts";
 import { decoded, type Subject } from "./subject.ts";
 

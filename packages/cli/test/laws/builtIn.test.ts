@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { always } from "../../../src/calculations/registry.ts";
-import { keepsEveryLaw } from "../../support/keepsEveryLaw.ts";
+import { always } from "../../../../src/calculations/registry.ts";
+import { keepsEveryLaw } from "../../../../test/support/keepsEveryLaw.ts";
 
 /** Small, and still of three chunks and more. */
 const entries: Readonly<Record<string, Readonly<Record<string, unknown>>>> = { primes: { to: 3e8 } };

@@ -1,6 +1,6 @@
-import { CalculationError, failRunCode, laterCode } from "../../model/errors.ts";
-import { setUp } from "../shared.ts";
-import { spread } from "../timeChunks.ts";
+import { setUp } from "../../../../src/engine/calculation/shared.ts";
+import { spread } from "../../../../src/engine/calculation/timeChunks.ts";
+import { CalculationError, failRunCode, laterCode } from "../../../../src/engine/model/errors.ts";
 import { type Breach, broken, sidesOf, type Verdict } from "./findings.ts";
 import { bytesOf, chunkName, computeOf, pause, type Subject, same } from "./subject.ts";
 

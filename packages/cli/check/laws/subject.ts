@@ -1,9 +1,9 @@
-import type { CalculationError } from "../../model/errors.ts";
-import type { Range } from "../../model/packs.ts";
-import { gathering, keepingSaved } from "../concat.ts";
-import type { AnyCalculation, ResultBytes } from "../contract.ts";
-import { decodePart, encodePart, guarded } from "../encodePart.ts";
-import { type Files, noFiles } from "../files.ts";
+import { gathering, keepingSaved } from "../../../../src/engine/calculation/concat.ts";
+import type { AnyCalculation, ResultBytes } from "../../../../src/engine/calculation/contract.ts";
+import { decodePart, encodePart, guarded } from "../../../../src/engine/calculation/encodePart.ts";
+import { type Files, noFiles } from "../../../../src/engine/calculation/files.ts";
+import type { CalculationError } from "../../../../src/engine/model/errors.ts";
+import type { Range } from "../../../../src/engine/model/packs.ts";
 import { windowOf } from "./findings.ts";
 
 /** The functions of user code. */

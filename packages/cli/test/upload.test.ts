@@ -3,9 +3,9 @@ import { appendFile, mkdir, mkdtemp, rm, symlink, truncate, utimes, writeFile } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { upload } from "../../../src/engine/client/upload/upload.ts";
-import { ofKind } from "../../contract/accounts.ts";
-import { clientWorld, failureOf, names } from "../clientWorld.ts";
+import { clientWorld, failureOf, names } from "../../../test/client/clientWorld.ts";
+import { ofKind } from "../../../test/contract/accounts.ts";
+import { upload } from "../upload/upload.ts";
 
 let folder = "";
 beforeEach(async () => {
