@@ -154,8 +154,8 @@ async function fromDist(name) {
   const there = dirname(join(root, "dist", name));
   const here = dirname(join(out, name));
   const sources = map.sources.map((source) =>
-    // Packages that are bundles themselves name theirs by addresses.
-    /^\w+:/.test(source) ? source : relative(there, resolve(here, source)).replaceAll("\\", "/"),
+    // Packages that are bundles themselves name theirs by addresses, and a file without sources names itself.
+    /^\w+:|^[^/]+$/.test(source) ? source : relative(there, resolve(here, source)).replaceAll("\\", "/"),
   );
   await writeFile(join(out, name), JSON.stringify({ ...map, sources }));
 }
