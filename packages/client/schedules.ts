@@ -1,9 +1,9 @@
-import type { ScheduleRequest } from "../../src/engine/client/schedules/scheduleRequest.ts";
 import type {
   AddedSchedule,
   PausedSchedule,
   ScheduleView,
-} from "../../src/engine/client/schedules/schedules.ts";
+} from "../../src/engine/client/schedules/changeSchedule.ts";
+import type { ScheduleRequest } from "../../src/engine/client/schedules/scheduleRequest.ts";
 import type { Submitted } from "../../src/engine/client/submit.ts";
 import { type Ask, jsonBy, persist } from "./request.ts";
 

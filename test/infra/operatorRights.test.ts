@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CliWorld, cliWorld } from "../../packages/cli/test/cliWorld.ts";
 import { commandNames } from "../../packages/cli/test/commandNames.ts";
 import { command } from "../../src/engine/client/commands/command.ts";
-import { addSchedule } from "../../src/engine/client/schedules/schedules.ts";
+import { addSchedule } from "../../src/engine/client/schedules/changeSchedule.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
 import { names } from "../client/clientWorld.ts";

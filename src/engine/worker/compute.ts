@@ -13,10 +13,10 @@ import { coverOfPack } from "../model/tree.ts";
 import { persist } from "../storage/callSteps.ts";
 import { endSend, noteTried, writeVerified } from "./attempt/endSend.ts";
 import { asksAreOver } from "./attempt/retryAfter.ts";
+import { findReused, keyOf } from "./findReused.ts";
 import { type Output, writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, DroppedError, MalformedWorkError, type WorkerPorts } from "./ports.ts";
-import { findReused, keyOf } from "./reuse.ts";
 import type { ComputeOutput, ComputeTask, TaskOptions } from "./threads/userCode.ts";
 
 /**

@@ -8,7 +8,7 @@ import * as model from "../../model/schedule.ts";
 import { requestHashOf } from "../../model/storedSpec.ts";
 import { type Client, clientLimits, defined, iso } from "../client.ts";
 import { blobPage, ensuringContainers } from "../containersAndQueues.ts";
-import { findReuse } from "../reuse.ts";
+import { findReuse } from "../findReuse.ts";
 import { readBlob, readSpec, readState } from "../runDocuments.ts";
 import { invalid } from "../runRequest.ts";
 import { type Submitted, sendWakes, submitChecked } from "../submit.ts";

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { scheduleRequestSchema } from "../../engine/client/schedules/scheduleRequest.ts";
 import {
   addedScheduleSchema,
   addSchedule,
@@ -9,7 +8,8 @@ import {
   schedules,
   schedulesSchema,
   triggerSchedule,
-} from "../../engine/client/schedules/schedules.ts";
+} from "../../engine/client/schedules/changeSchedule.ts";
+import { scheduleRequestSchema } from "../../engine/client/schedules/scheduleRequest.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { fresh, routeParam } from "./apiRequest.ts";
 import { defineRoute } from "./route.ts";
