@@ -88,7 +88,7 @@ export function runOf(ask: Ask, id: string) {
       }
     },
     /** A link that reads the result from storage without a key, for 15 minutes. Throws `ApiError` with `links-off` by default. */
-    resultLink: (given: { readonly generation?: number } = {}) => get<ResultLink>("result/link", given),
+    resultLink: (given: { readonly generation?: number | undefined } = {}) => get<ResultLink>("result/link", given),
     /** Waits for a worker, at most `wait` seconds. Throws `ApiError` with `nothing-yet` or `no-answer`. */
     async soFar({ wait, signal }: Waiting & { readonly wait?: number } = {}): Promise<SoFar> {
       const answer = await ask(`${path}/result${query({ soFar: true, wait })}`, { signal });
