@@ -21,7 +21,7 @@ export function addWatch(program: Command, session: Session): void {
       if (run === undefined) return await watchRuns(session);
       // With --json standard output holds only the answer.
       const screen = session.json() ? session.cli.err : session.cli.out;
-      const view = await watchRun(session, await session.client(), run, screen);
+      const view = await watchRun(session, await apiOf(session), run, screen);
       session.exitCode = exitCodeOfRun(view);
       await showStatus(session, view);
     });

@@ -9,7 +9,6 @@ import {
   verify,
 } from "../../../src/engine/client/questions/verify.ts";
 import { type FoundResult, findResult } from "../../../src/engine/client/result.ts";
-import { resultLink } from "../../../src/engine/client/resultLink.ts";
 import { rangesText } from "../../../src/engine/model/packs.ts";
 import type { Manifest } from "../../../src/engine/model/run.ts";
 import { apiOf } from "../apiHere.ts";
@@ -79,7 +78,7 @@ async function noteOlder(
 
 /** The link alone on standard output, for a pipe. */
 async function tellLink(session: Session, run: string, { generation }: Options): Promise<void> {
-  const link = await resultLink(await session.client(), run, { generation });
+  const link = await (await apiOf(session)).run(run).resultLink({ generation });
   if (session.json()) return await session.printJson(link);
   await session.print(link.url);
   await session.note(`${run}: whoever has this link reads ${bytes(link.bytes)} until ${link.expires}`);

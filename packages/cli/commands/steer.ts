@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { awaitAnswer, awaitDeletion } from "../../../src/engine/client/commands/await.ts";
 import { command } from "../../../src/engine/client/commands/command.ts";
 import type { Change } from "../../../src/engine/client/commands/decideCommand.ts";
-import { status } from "../../../src/engine/client/status.ts";
 import { InputError } from "../../../src/engine/model/errors.ts";
+import { apiOf } from "../apiHere.ts";
 import { refuseChanged } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";
@@ -66,7 +66,7 @@ async function retryOf(session: Session, run: string): Promise<Change> {
   const instances = await session.instances();
   const there = await instances?.calculations().catch(() => undefined);
   if (instances === undefined || there === undefined) return { kind: "retry" };
-  const { calculation } = await status(await session.client(), run);
+  const { calculation } = await (await apiOf(session)).run(run).status();
   const found = there.find(({ name }) => name === calculation);
   if (found !== undefined) refuseChanged(found, instances);
   return { kind: "retry", code: found?.code };
