@@ -95,6 +95,16 @@ export class Session {
     return reader.getRowObjectsJson() as Row[];
   }
 
+  /** The columns of a query, with their types as DuckDB writes them. It runs nothing. */
+  columns(sql: string): Promise<(readonly [name: string, type: string])[]> {
+    return this.#guarded(sql, async (prepared) =>
+      Array.from(
+        { length: prepared.columnCount },
+        (_, index) => [prepared.columnName(index), String(prepared.columnType(index))] as const,
+      ),
+    );
+  }
+
   /** Gives the rows of a query to `take`, some thousand at a time, by column; once without rows if there are none. */
   async chunks(sql: string, take: (chunk: Columns) => void): Promise<void> {
     await this.#guarded(sql, async (prepared) => {

@@ -152,7 +152,11 @@ const wholeOf = ({
 test("a query split over any chunks answers as DuckDB does over the whole table", async () => {
   let answered = 0;
   const property = fc.asyncProperty(queries, tables, async (query, table) => {
-    const world = await worldOf(wholeOf(table), "select 'k' || r as k, r * 1.5 as rate from range(3) t(r)");
+    const world = await worldOf(
+      wholeOf(table),
+      "select 'k' || r as k, r * 1.5 as rate from range(3) t(r)",
+      table.borders.length + 1,
+    );
     try {
       const whole = await wholeAnswer(query, world).catch((error: unknown) => String(error));
       // What DuckDB refuses is nothing to compare with.
