@@ -54,7 +54,6 @@ const emulator = "packages/cli/test/emulator/*.test.ts";
 const deepUnit = [
   "packages/cli/test/{checkCommand,tryCommand,processCli}.test.ts",
   "test/infra/planted.test.ts",
-  "packages/sql/test/split/randomQueries.test.ts",
 ];
 
 /** Whole runs with real processes that `npm test` plays; the others of their folder are deep. */

@@ -38,7 +38,7 @@ const growing = new Map(
 );
 const growthMax = 100_000;
 
-const sources = new Set(["BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY"]);
+const sources = new Set("BASE_TABLE SUBQUERY JOIN TABLE_FUNCTION EXPRESSION_LIST EMPTY PIVOT".split(" "));
 const nodes = new Set(["SELECT_NODE", "SET_OPERATION_NODE"]);
 
 /**

@@ -1,4 +1,4 @@
-import { type Plan, refsIn } from "./plan.ts";
+import { NotWritten, type Plan, refsIn } from "./plan.ts";
 import { unnestOf, widthOf } from "./writePlan.ts";
 
 type Wanted = ReadonlySet<number>;
@@ -34,11 +34,20 @@ export function visitNeeds(
   go(plan, wanted === "all" ? allOf(plan) : wanted);
 }
 
-/** What a node needs of its children for what is wanted of it. */
+/** What a node needs of its children for what is wanted of it; all of them, if they are not known here. */
 function needsOf(node: Plan, want: Wanted): Needs {
+  const all = (): Needs => (node.children ?? []).map((child) => [child, allOf(child)] as const);
+  try {
+    return knownNeeds(node, want, all);
+  } catch (error) {
+    if (!(error instanceof NotWritten)) throw error;
+    return all();
+  }
+}
+
+function knownNeeds(node: Plan, want: Wanted, all: () => Needs): Needs {
   const { children = [], expressions = [] } = node;
   const [a, b] = children;
-  const all = (): Needs => children.map((child) => [child, allOf(child)] as const);
   const maps = [node.projection_map, node.left_projection_map, node.right_projection_map];
   if (maps.some((map) => (map ?? []).length > 0) || a === undefined) return all();
   switch (node.type) {

@@ -177,7 +177,9 @@ const timesRead = (plan: Plan, cte: number): number =>
   (plan.children ?? []).reduce((sum, child) => sum + timesRead(child, cte), 0);
 
 const isRowWise = ({ type, children = [] }: Plan): boolean =>
-  ["LOGICAL_GET", "LOGICAL_FILTER", "LOGICAL_PROJECTION"].includes(type) && children.every(isRowWise);
+  /^LOGICAL_(GET|FILTER|PROJECTION|CROSS_PRODUCT|COMPARISON_JOIN|ANY_JOIN|EXPRESSION_GET|DUMMY_SCAN)$/.test(
+    type,
+  ) && children.every(isRowWise);
 
 /** The table that a node scans, in lower case. */
 export const tableOf = ({ type, function_data }: Plan): string | undefined =>

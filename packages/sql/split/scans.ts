@@ -1,5 +1,14 @@
 import { identifier } from "../duck/session.ts";
-import { type Expression, indexOf, isRef, type Plan, refsIn, scannedColumns, tableOf } from "./plan.ts";
+import {
+  type Expression,
+  indexOf,
+  isRef,
+  NotWritten,
+  type Plan,
+  refsIn,
+  scannedColumns,
+  tableOf,
+} from "./plan.ts";
 import { comparisons, write } from "./writeExpression.ts";
 import { widthOf } from "./writePlan.ts";
 
@@ -33,11 +42,20 @@ export function scanConditions(plan: Plan): readonly (readonly Condition[])[] {
       return;
     }
     const [first, ...others] = node.children ?? [];
-    if (first !== undefined) go(first, passed(node, first, given));
+    if (first !== undefined) go(first, passedSafely(node, first, given));
     for (const other of others) go(other, []);
   };
   go(plan, []);
   return scans;
+}
+
+function passedSafely(node: Plan, child: Plan, given: readonly Expression[]): readonly Expression[] {
+  try {
+    return passed(node, child, given);
+  } catch (error) {
+    if (!(error instanceof NotWritten)) throw error;
+    return [];
+  }
 }
 
 /** The conditions on a node's rows, and its own, that hold for the rows of its first child. */
@@ -50,7 +68,7 @@ function passed(node: Plan, child: Plan, given: readonly Expression[]): readonly
   }
   const isLeft = type === "LOGICAL_CROSS_PRODUCT" || /^(INNER|LEFT|SEMI|ANTI|MARK)$/.test(kind);
   if (!isLeft || !/^LOGICAL_(CROSS_PRODUCT|COMPARISON_JOIN|ANY_JOIN)$/.test(type)) return [];
-  const width = widthOf(child);
+  const width = given.length === 0 ? 0 : widthOf(child);
   return given.filter((one) => [...refsIn(one)].every((index) => index < width));
 }
 

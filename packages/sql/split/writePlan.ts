@@ -76,7 +76,7 @@ export class PlanWriter {
       case "LOGICAL_GET":
         return this.#scan(plan);
       case "LOGICAL_DUMMY_SCAN":
-        return { from: "", where: [], columns: [] };
+        return { from: "", where: [], columns: [undefined] };
       case "LOGICAL_FILTER": {
         const below = this.#child(plan);
         if ((plan.projection_map ?? []).length > 0) return notWritten("a filter's map");
@@ -431,7 +431,7 @@ export function widthOf(plan: Plan): number {
     case "LOGICAL_EXPRESSION_GET":
       return ((plan.expressions?.[0] ?? []) as unknown as readonly Expression[]).length;
     case "LOGICAL_DUMMY_SCAN":
-      return 0;
+      return 1;
     default:
       return notWritten(plan.type);
   }
