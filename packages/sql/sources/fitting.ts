@@ -60,6 +60,8 @@ export interface Claim {
   readonly type: string;
   /** The user said so: then zeros may lead, and decimals may be rounded. */
   readonly isTold: boolean;
+  /** A day without a time is no time: DuckDB finds text where JSON has both. */
+  readonly isJson?: boolean;
   readonly options: ReadOptions;
 }
 
@@ -67,7 +69,8 @@ const match = (text: string, pattern: string): string =>
   `regexp_full_match(${text}, ${textLiteral(pattern)})`;
 
 /** A text of a CSV file as a value. */
-export function fitText(text: string, { type, isTold, options }: Claim): Fit {
+export function fitText(text: string, claim: Claim): Fit {
+  const { type, isTold, options } = claim;
   if (type === "VARCHAR") return { fits: "true", value: text };
   const { thousands, decimal_separator: point, dateformat, timestampformat } = options;
   if (whole.test(type) || real.test(type)) {
@@ -89,7 +92,7 @@ export function fitText(text: string, { type, isTold, options }: Claim): Fit {
     const parsed = `cast(try_strptime(${text}, ${format}) as ${type})`;
     return { fits: `${parsed} is not null`, value: parsed };
   }
-  return fitTime(text, type, isTold);
+  return fitTime(text, claim);
 }
 
 const quoted = (literal: string): string => literal.slice(1, -1).replace(/[^\w]/g, "\\$&");
@@ -135,14 +138,16 @@ const plainForms: Readonly<Record<string, (text: string) => string>> = {
   TIMESTAMP: (text) => `(strlen(${text}) = 19 and substr(${text}, 17, 1) = ':')`,
 };
 
-function fitTime(text: string, type: string, isTold: boolean): Fit {
+function fitTime(text: string, { type, isTold, isJson = false }: Claim): Fit {
   const isOne = `try_cast(${text} as ${type}) is not null`;
   const form = forms[type];
   const value = `cast(${text} as ${type})`;
   if (form === undefined)
     return { fits: isTold ? isOne : `(${isOne} and ${value}::varchar = trim(${text}))`, value };
   const plain = plainForms[type]?.(text);
-  return { fits: `(${isOne} and (${plain === undefined ? "" : `${plain} or `}${match(text, form)}))`, value };
+  const needsTime = isJson && !isTold && type.startsWith("TIMESTAMP") ? ` and contains(${text}, ':')` : "";
+  const isForm = `${match(text, form)}${needsTime}`;
+  return { fits: `(${isOne} and (${plain === undefined ? "" : `${plain} or `}${isForm}))`, value };
 }
 
 /** Types of JSON values that are read as they stand, to be cast here. */
@@ -190,7 +195,7 @@ export function fitJson(json: string, tree: TypeTree, claim: Omit<Claim, "type">
       value: `case when ${json} is not null then map_from_entries(list_transform(${entries}, lambda ${each}: ${pair})) end`,
     };
   }
-  if (!asJson(name)) return fitText(json, { type: name, ...claim });
+  if (!asJson(name)) return fitText(json, { type: name, isJson: true, ...claim });
   const text = `cast(${json} as varchar)`;
   if (name === "JSON") return { fits: "true", value: json };
   if (name === "BOOLEAN") return { fits: `${text} in ('true', 'false')`, value: `cast(${text} as boolean)` };
