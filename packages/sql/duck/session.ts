@@ -96,13 +96,9 @@ export class Session {
   }
 
   /** The columns of a query, with their types as DuckDB writes them. It runs nothing. */
-  columns(sql: string): Promise<(readonly [name: string, type: string])[]> {
-    return this.#guarded(sql, async (prepared) =>
-      Array.from(
-        { length: prepared.columnCount },
-        (_, index) => [prepared.columnName(index), String(prepared.columnType(index))] as const,
-      ),
-    );
+  async columns(sql: string): Promise<(readonly [name: string, type: string])[]> {
+    const rows = await this.rows(`describe ${sql}`);
+    return rows.map((row) => [String(row["column_name"]), String(row["column_type"])] as const);
   }
 
   /** Gives the rows of a query to `take`, some thousand at a time, by column; once without rows if there are none. */

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
-import { type Session, textLiteral } from "../duck/session.ts";
+import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
 import { sameName } from "./names.ts";
 import type { ReadOptions } from "./readOptions.ts";
@@ -37,7 +37,7 @@ export async function sniffCsv(
   asked = "sample_size=-1",
 ): Promise<Sniffed> {
   const options = Object.entries(given)
-    .filter(([name]) => !/^(union_by_name|null_padding)$/.test(name))
+    .filter(([name]) => name !== "union_by_name" && name !== "columns")
     .map(([name, value]) => `, ${name}=${value}`)
     .join("");
   const call = `from sniff_csv(${textLiteral(path)}, ${asked}${options}`;
@@ -55,9 +55,12 @@ export async function sniffCsv(
   const above = comment === undefined ? 0 : lines.findIndex((line) => !line.startsWith(comment));
   const skip = Number(found["SkipRows"] ?? 0) + Math.max(0, above);
   const header = found["HasHeader"] === true;
-  const columns = (found["Columns"] as readonly { readonly name: string; readonly type: string }[]).map(
-    ({ name, type }): Column => [name, type],
-  );
+  const seen = found["Columns"] as readonly { readonly name: string; readonly type: string }[];
+  const told = [...(given["columns"] ?? "").matchAll(/'((?:[^']|'')*)': '((?:[^']|'')*)'/g)];
+  const columns =
+    told.length > 0
+      ? await typesOf(told.map(([, name = "", type = ""]) => [name.replaceAll("''", "'"), type]), session)
+      : seen.map(({ name, type }): Column => [name, type]);
   const dialect: Record<string, string> = {
     delim: textLiteral(text("Delimiter")),
     quote: textLiteral(quote),
@@ -72,6 +75,12 @@ export async function sniffCsv(
   const isWhole = header && lines.length > skip + 1 && own.length <= headBytesMax && !own.includes(quote);
   if (header) await refuseTwins(path, head, { ...dialect, ...given }, session);
   return { head: { ...head, text: isWhole ? own : undefined }, columns, dialect, comment };
+}
+
+/** Columns with their types as DuckDB writes them: INT is INTEGER. Throws `CalculationError` for what is no type. */
+export function typesOf(columns: readonly Column[], session: Session): Promise<Column[]> {
+  const casts = columns.map(([name, type]) => `cast(null as ${type}) as ${identifier(name)}`);
+  return casts.length === 0 ? Promise.resolve([]) : session.columns(`select ${casts.join(", ")}`);
 }
 
 /** The head of a local file: one that is known, if the file begins with the same bytes. */

@@ -2,7 +2,7 @@ import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError, messageOf } from "../../../src/engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
-import { type CsvHead, firstBytes, type Sniffed, sniffCsv, twinsText } from "./csvHead.ts";
+import { type CsvHead, firstBytes, type Sniffed, sniffCsv, twinsText, typesOf } from "./csvHead.ts";
 import { type FileKind, fileFormat } from "./fileFormat.ts";
 import { endingOf, fetchFile, fetchSample, newPath, renamed } from "./localFile.ts";
 import { byName, sameName } from "./names.ts";
@@ -60,7 +60,7 @@ export async function findReader(listed: readonly FileFact[], finding: Finding):
     const names = found.columns.map(([name]) => name).join(", ");
     throw new CalculationError("bad-query", `--types ${unknown}: there is no such column: ${names}`);
   }
-  const asked = byName(Object.entries(types));
+  const asked = byName(await typesOf(Object.entries(types), session));
   const told = [
     ...found.told,
     ...found.columns.map(([name]) => name).filter((name) => asked(name) !== undefined),

@@ -175,7 +175,7 @@ export function questionsFrom(draw: Draw): () => string {
         "histogram(v)",
       ],
       ...[
-        "arg_min(id, v)",
+        "arg_min(k, id)",
         "arg_max(k, id)",
         "covar_pop(y, id)",
         "corr(y, id)",
