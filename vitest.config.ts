@@ -50,11 +50,10 @@ const inRooms = (files: string) => rooms.map((room) => `${room}/**/${files}`);
 const browser = "packages/dashboard/test/browser/**/*.test.ts";
 const emulator = "packages/cli/test/emulator/*.test.ts";
 
-/** Commands that start a thread of user code for each case, random queries, and the compiler of the templates. */
+/** Commands that start a thread of user code for each case, and the compiler of the templates. */
 const deepUnit = [
   "test/infra/compiled.test.ts",
   "packages/cli/test/{checkCommand,tryCommand,processCli}.test.ts",
-  "packages/sql/test/split/randomQueries.test.ts",
 ];
 
 /** Whole runs with real processes that `npm test` plays; the others of their folder are deep. */

@@ -37,6 +37,7 @@ const final = [
   "no-chunks",
   "no-duckdb",
   "other-columns",
+  "twin-columns",
   "query-failed",
   "source-not-allowed",
   "bad-key",

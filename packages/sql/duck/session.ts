@@ -95,6 +95,12 @@ export class Session {
     return reader.getRowObjectsJson() as Row[];
   }
 
+  /** The columns of a query, with their types as DuckDB writes them. It runs nothing. */
+  async columns(sql: string): Promise<(readonly [name: string, type: string])[]> {
+    const rows = await this.rows(`describe ${sql}`);
+    return rows.map((row) => [String(row["column_name"]), String(row["column_type"])] as const);
+  }
+
   /** Gives the rows of a query to `take`, some thousand at a time, by column; once without rows if there are none. */
   async chunks(sql: string, take: (chunk: Columns) => void): Promise<void> {
     await this.#guarded(sql, async (prepared) => {

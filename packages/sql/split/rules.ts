@@ -47,15 +47,19 @@ const extreme = (name: "arg_min" | "arg_max", takesNull: boolean): Rule =>
     (state) => `${state}.v`,
   );
 
-/** `count(distinct x)`: the values themselves, each once. */
-export const distinctCount = (x: string, filter: string): Steps => ({
+/** Aggregates with `distinct`: the values themselves, each once. `list_distinct` would keep each NaN. */
+export const distinctValues = ({ name, args: [x], filter }: Call): Steps => ({
   states: [
     {
-      map: `list(distinct ${x}) filter (where ${notNull([x], filter)})`,
-      reduce: (column) => `list_distinct(flatten(list(${column}) filter (where ${column} is not null)))`,
+      map: `list(distinct ${x}) filter (where ${notNull([`${x}`], filter)})`,
+      reduce: (column) => `flatten(list(${column}) filter (where ${column} is not null))`,
+      tidy: (merged) => `(select list(distinct e) from (select unnest(${merged}) as e))`,
     },
   ],
-  finish: ([state]) => `coalesce(len(${state}), 0)`,
+  finish: ([state]) =>
+    name === "count"
+      ? `coalesce(len(${state}), 0)`
+      : `(select ${name}(e) from (select unnest(${state}) as e))`,
 });
 
 const notNull = (values: readonly string[], filter: string): string =>
