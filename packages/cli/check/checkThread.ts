@@ -90,7 +90,7 @@ async function main(): Promise<void> {
       list: (source, cursor) => access.list(source, cursor).finally(countCall),
       read: (file, from, to) => access.read(file, from, to).finally(countCall),
     }),
-    clock: systemClock,
+    clock: { ...systemClock, idleMs: () => performance.eventLoopUtilization().idle },
     onCall(call, index) {
       watched.from(call);
       Atomics.store(data.calls, 1, calls.indexOf(call));

@@ -51,6 +51,8 @@ async function changedInResult(subject: Subject): Promise<string | undefined> {
   return `${loss.path || "it"} is ${loss.was}, which becomes ${loss.becomes}${others}: return what you mean`;
 }
 
+const short = (seconds: number): string => String(Number(seconds.toPrecision(2)));
+
 /** What a few sums may grow to by their digits alone. */
 const digitsBytes = 128;
 
@@ -68,8 +70,21 @@ function growthOf({ tried, partials, nodes, count }: Subject): string | undefine
   return `merged partials grow by ${Math.ceil(each)} bytes a chunk; 32 MB hold about ${reach.toLocaleString("en-US")}, ${compared} than this run has`;
 }
 
-function timeOf({ chunkMs }: Subject, packLimitMs: number): string | undefined {
+/** Chunks that wait for so much of their time, and take so long in all, are worth computing at the same time. */
+const waitsMin = 0.8;
+const concurrencyAdvised = 32;
+const worthMs = 10_000;
+
+function timeOf(
+  { chunkMs, waits = 0, count, calculation }: Subject,
+  packLimitMs: number,
+): string | undefined {
   if (chunkMs === undefined) return undefined;
+  const allMs = chunkMs * count;
+  if ((calculation.concurrency ?? 1) === 1 && waits >= waitsMin && allMs >= worthMs) {
+    const [now, then] = [allMs, allMs / Math.min(concurrencyAdvised, count)].map((ms) => short(ms / 1_000));
+    return `a chunk waits for ${Math.round(100 * Math.min(waits, 1))} % of its time: concurrency: ${concurrencyAdvised} would take ${then} s on one thread instead of ${now} s`;
+  }
   if (chunkMs < chunkMsMin) {
     return `a chunk takes ${(chunkMs * 1000).toPrecision(2)} µs: give each more work, about 1 to 1,000 ms`;
   }

@@ -1,3 +1,4 @@
+import { runCompute } from "../../../../src/engine/calculation/runJob.ts";
 import { setUp } from "../../../../src/engine/calculation/shared.ts";
 import { spread } from "../../../../src/engine/calculation/timeChunks.ts";
 import { CalculationError, failRunCode, laterCode } from "../../../../src/engine/model/errors.ts";
@@ -31,6 +32,7 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
   // As another thread would have it.
   subject.calculation = await setUp(calculation, params, files);
   const times: number[] = [];
+  const idleBeforeMs = clock?.idleMs?.() ?? 0;
   const differing: { readonly index: number; readonly a: Uint8Array; readonly b: Uint8Array }[] = [];
   for (const [index, a] of [...once].reverse()) {
     const startedMs = clock?.monotonicMs() ?? 0;
@@ -39,8 +41,12 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
     if (!same(a, b)) differing.push({ index, a, b });
   }
   // The median, because other work on the machine delays some chunks.
+  const allMs = times.reduce((sum, ms) => sum + ms, 0);
+  if (clock?.idleMs !== undefined) subject.waits = (clock.idleMs() - idleBeforeMs) / Math.max(allMs, 1);
   if (clock !== undefined) subject.chunkMs = times.sort((a, b) => a - b)[times.length >> 1];
   const smallest = differing.sort((x, y) => x.a.length - y.a.length || x.index - y.index)[0];
+  const together = smallest === undefined ? await atOnceBreach(subject) : undefined;
+  if (together !== undefined) return together;
   if (smallest === undefined)
     return { tried: `${once.size} of ${subject.count.toLocaleString("en-US")} chunks, also in reverse` };
   const { index, a, b } = smallest;
@@ -83,6 +89,27 @@ export async function computeLaw(subject: Subject): Promise<Verdict> {
     `random numbers, the time, or a variable outside compute that it changes; ${many}`,
     "use only params, index and input; draw random numbers from a generator seeded with params and index",
     sidesOf("once", a, "again", b),
+  );
+}
+
+/** Chunks that a thread computes at the same time must not meet in what they share. */
+async function atOnceBreach(subject: Subject): Promise<Verdict | undefined> {
+  const { calculation, params, files, count, inputs, tried, thrown } = subject;
+  const { concurrency = 1 } = calculation;
+  const to = Math.min(tried, 2 * concurrency);
+  if (concurrency === 1 || to < 2 || thrown.size > 0) return undefined;
+  const listed = Array.from({ length: to }, (_, index) => inputs?.get(index)?.input);
+  const pack = { params, from: 0, to, count, ...(inputs === undefined ? {} : { inputs: listed }) };
+  const [alone, together] = [
+    await runCompute(calculation, { ...pack, atOnceMax: 1 }, files),
+    await runCompute(calculation, pack, files),
+  ];
+  if (same(alone, together)) return undefined;
+  return broken(
+    `chunks 0–${to - 1}: computed at the same time, they give other bytes`,
+    `a variable outside compute that chunks change while others wait; concurrency is ${concurrency}`,
+    "keep what a chunk computes in its own variables, or leave concurrency out",
+    sidesOf("one after the other", alone, "at the same time", together),
   );
 }
 

@@ -24,8 +24,8 @@ export interface LawOptions {
   /** The laws are tried on at most this many chunks, from the first on. Default 200. */
   readonly chunks?: number;
   readonly files?: Files;
-  /** Without a clock there is no advice about time, and no limit of it. */
-  readonly clock?: { monotonicMs(): number; sleep(ms: number): Promise<void> };
+  /** Without a clock there is no advice about time, and no limit of it. `idleMs`: for how long this thread had nothing to do so far. */
+  readonly clock?: { monotonicMs(): number; sleep(ms: number): Promise<void>; idleMs?(): number };
   /** Before each call of user code; `index` is that of a chunk. */
   readonly onCall?: (call: CallName, index: number) => void;
 }
@@ -68,6 +68,8 @@ export interface Subject {
   result: ResultBytes | undefined;
   /** Median time of one chunk, once the code is warm. */
   chunkMs: number | undefined;
+  /** What part of that time the chunks waited, from 0 to 1. */
+  waits: number | undefined;
 }
 
 export function subjectOf(calculation: AnyCalculation, params: unknown, options: LawOptions): Subject {
@@ -89,6 +91,7 @@ export function subjectOf(calculation: AnyCalculation, params: unknown, options:
     thrown: new Map(),
     result: undefined,
     chunkMs: undefined,
+    waits: undefined,
   };
 }
 

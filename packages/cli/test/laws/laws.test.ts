@@ -88,9 +88,39 @@ const encoded = (x: number): string => {
   return sum.encode();
 };
 
+describe("chunks that are computed at the same time", () => {
+  let latest = 0;
+  const waiting = (compute: AnyCalculation["compute"]): AnyCalculation => ({
+    ...{ ...sound, concurrency: 4 },
+    async compute(chunk) {
+      latest = chunk.index;
+      await Promise.resolve();
+      return compute(chunk);
+    },
+  });
+
+  it("and keep to themselves keep every law", async () => {
+    expect(await brokenLaws(waiting(sound.compute), { chunks: 20 })).toEqual([]);
+  });
+
+  it("and meet in a variable break the law of compute", async () => {
+    const meeting = waiting((chunk) => sound.compute({ ...chunk, index: latest }));
+    const { findings } = await checkLaws(meeting, { chunks: 20 });
+    const [broken] = findings.filter(({ outcome }) => outcome === "broken");
+    expect(broken).toMatchObject({
+      law: "compute",
+      breach: { example: "chunks 0–7: computed at the same time, they give other bytes" },
+    });
+  });
+});
+
 describe("advice", () => {
   /** Each chunk takes so long on a clock that only chunks move. */
-  const advised = async (change: Partial<AnyCalculation>, chunkMs = 10, more: Partial<CheckOptions> = {}) => {
+  const advised = async (
+    change: Partial<AnyCalculation>,
+    chunkMs = 10,
+    { waits = 0, ...more }: Partial<CheckOptions> & { readonly waits?: number } = {},
+  ) => {
     let nowMs = 0;
     const calculation: AnyCalculation = { ...sound, ...change };
     const timed: AnyCalculation = {
@@ -100,7 +130,7 @@ describe("advice", () => {
         return calculation.compute(chunk);
       },
     };
-    const clock = { monotonicMs: () => nowMs, sleep: async () => {} };
+    const clock = { monotonicMs: () => nowMs, sleep: async () => {}, idleMs: () => waits * nowMs };
     const { findings } = await checkLaws(timed, { chunks: 20 }, { clock, ...more });
     expect(findings.filter(({ outcome }) => outcome === "broken")).toEqual([]);
     return findings.flatMap((one) => (one.outcome === "advice" ? [[one.law, one.text]] : []));
@@ -108,6 +138,15 @@ describe("advice", () => {
 
   it("there is no advice without a reason", async () => {
     expect(await advised({})).toEqual([]);
+  });
+
+  it("a calculation whose chunks mostly wait could compute many at the same time", async () => {
+    const text =
+      "a chunk waits for 90 % of its time: concurrency: 32 would take 1 s on one thread instead of 20 s";
+    expect(await advised({}, 1_000, { waits: 0.9 })).toEqual([["time", text]]);
+    expect(await advised({}, 1_000, { waits: 0.5 })).toEqual([]);
+    expect(await advised({}, 100, { waits: 0.9 })).toEqual([]);
+    expect(await advised({ concurrency: 8 }, 1_000, { waits: 0.9 })).toEqual([]);
   });
 
   it.each([
