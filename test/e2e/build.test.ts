@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { watch } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -53,6 +54,21 @@ test("who watches the folder of the app sees code change in dist alone, so that 
   await expect.poll(() => [...seen]).toContain(join("dist", "calculations", "mine.mjs"));
   watcher.close();
   expect([...seen].filter((name) => /\.[cm]?js$/.test(name) && !/^dist\b/.test(name))).toEqual([]);
+});
+
+test("the app says which Node it needs before anything else of it runs", async () => {
+  const entry = await readFile(join(clone, "dist/index.cjs"), "utf8");
+  const first = entry.slice(0, entry.indexOf("\n}\n") + 2);
+  const errors: string[] = [];
+  const under = (node: string) =>
+    runInNewContext(first, {
+      process: { versions: { node }, version: `v${node}`, execPath: "/usr/bin/node" },
+      console: { error: (line: string) => errors.push(line) },
+    });
+  const says = "Leasefold needs Node 22 or newer, and this is v20.20.2 (/usr/bin/node)";
+  expect(() => under("20.20.2")).toThrow(says);
+  expect(errors).toEqual([expect.stringContaining(says)]);
+  under("22.0.0");
 });
 
 test("a build that fails says why, and leaves what was built", async () => {
