@@ -9,6 +9,7 @@ import type { Leasefold } from "../client/leasefoldClient.ts";
 import { apiOf } from "./apiHere.ts";
 import type { Session } from "./cli.ts";
 import { diagnose } from "./doctor/diagnose.ts";
+import { hasGaps } from "./exitCodes.ts";
 import { liveLine, progressLine } from "./render/progress.ts";
 import { type Note, type RunFacts, renderRun, type WorkerFact } from "./render/runScreen.ts";
 import { duration, oneLine, type Screen, stateText } from "./render/text.ts";
@@ -139,12 +140,16 @@ export const exitCodeOfRun = ({ phase, error }: RunView): number =>
   phase === "failed" || phase === "cancelled" ? exitCodeOfEnd(error?.code) : 0;
 
 /** Shows a run's progress until it has ended, then prints its result or writes it to a file; sets the exit code. */
-export async function waitForEnd(session: Session, run: string, output: string | undefined): Promise<void> {
+export async function waitForEnd(
+  session: Session,
+  run: string,
+  { output, allowGaps }: { readonly output?: string | undefined; readonly allowGaps?: boolean },
+): Promise<void> {
   const { cli } = session;
   const client = await session.client();
   const view = await watchRun(session, await apiOf(session), run, cli.err);
   if (view.active) return await session.note(`${view.run} continues without being watched`);
-  session.exitCode = exitCodeOfRun(view);
+  session.exitCode = view.word === "complete-with-gaps" && allowGaps !== true ? hasGaps : exitCodeOfRun(view);
   const ended = `${view.run} ${stateText(view)} after ${duration(view.elapsedS)}`;
   if (view.phase !== "complete") {
     if (session.json()) return await session.printJson(view);

@@ -42,6 +42,7 @@ export function addCancel(program: Command, session: Session): void {
 interface RetryOptions {
   readonly wait?: boolean;
   readonly output?: string;
+  readonly allowGaps?: boolean;
 }
 
 /** `leasefold retry RUN`: computes what failed or was not done, for a new result. */
@@ -50,6 +51,7 @@ export function addRetry(program: Command, session: Session): void {
     .description("compute what a failed, cancelled or incomplete run lacks, for a new result")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file, or one of files to a folder/; implies --wait")
+    .option("--allow-gaps", "with --wait: a result with gaps is no failure")
     .action(async (run: string, options: RetryOptions) => {
       await checkWritable(session.cli, options.output);
       const change = await retryOf(session, run);
@@ -57,7 +59,7 @@ export function addRetry(program: Command, session: Session): void {
         return await giveCommand(session, run, change);
       const { generation } = await command(await session.client(), run, change);
       await session.note(`${run} is tried again, generation ${generation}`);
-      await waitForEnd(session, run, options.output);
+      await waitForEnd(session, run, options);
     });
 }
 
