@@ -92,7 +92,7 @@ export const inFlightRules: readonly Mutant[] = [
     without: "telling a list that failed from an empty one",
     rule: 13,
     killedBy: "fails only for a reason",
-    cases: { seedsFrom: 310 },
+    cases: { seedsFrom: 397 },
     edits: edit(
       "listOutputs",
       "for await (const page of pagesOf(storage.blobs, names.runs, prefix, { metadata: true })) yield* page.blobs;",
