@@ -71,8 +71,8 @@ const wholeMax = 5;
 
 const tryingMax = 10;
 
-/** Leaves room for the error on a terminal of 80 columns; a program gets the whole input. */
-const inputWidth = 24;
+/** Leaves room for the error on a terminal of 80 columns, and keeps a row on a line elsewhere; --json has the whole input. */
+const inputWidth = { terminal: 24, elsewhere: 80 };
 
 async function printFailures(session: Session, found: Failures): Promise<void> {
   const { out } = session.cli;
@@ -82,7 +82,7 @@ async function printFailures(session: Session, found: Failures): Promise<void> {
     out,
     ["WORK", "CHUNKS", ...input, right("TRIES"), "CODE", clipped("ERROR")],
     found.failures.map((one) =>
-      rowOfFailure(one, hasInputs, Number.isFinite(out.columns) ? inputWidth : Number.POSITIVE_INFINITY),
+      rowOfFailure(one, hasInputs, inputWidth[Number.isFinite(out.columns) ? "terminal" : "elsewhere"]),
     ),
   );
   await out.write(shown);
