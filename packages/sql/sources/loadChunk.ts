@@ -235,7 +235,8 @@ function selectOf(
     if (fit === undefined) return `cast(null as ${type}) as ${identifier(name)}`;
     if (fit.fits === "true" || misfits === "leave out") return `${fit.value} as ${identifier(name)}`;
     const column = identifier(name);
-    return `case when ${fit.fits} then ${fit.value} when ${column} is not null then error('a value is not of its type') end as ${column}`;
+    const quick = fit.quick === undefined ? "" : `when ${fit.quick} then ${fit.value} `;
+    return `case ${quick}when ${fit.fits} then ${fit.value} when ${column} is not null then error('a value is not of its type') end as ${column}`;
   });
   const tests = fits.filter(({ fits }) => fits !== "true").map(doesFit);
   const where = [...(rows === "" ? [] : [rows]), ...(misfits === "leave out" ? tests : [])];
