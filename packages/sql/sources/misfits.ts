@@ -38,7 +38,9 @@ export async function findMisfits(
       const advice = reader.told.includes(name)
         ? ""
         : `; say --types ${quotedName(name)}=${wider.get(name) ?? (/[[(]/.test(type) && reader.kind !== "csv" ? "JSON" : "VARCHAR")}`;
-      const why = `the value of column "${name}" does not fit ${type}, ${by}${advice}`;
+      const why = reader.valueless.includes(name)
+        ? `the column "${name}" has no value in the first files, so its type is not known; say --types ${quotedName(name)}=DOUBLE, or what it is`
+        : `the value of column "${name}" does not fit ${type}, ${by}${advice}`;
       first.push({ file: part.local.file.path, byte: await byteOf(part, reader, Number(n), left), why });
     }
     found = joinRejects(found, { count: Number(rows[0]?.["count"] ?? 0), first });

@@ -251,6 +251,19 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     await expectAnswer({ source: `data/${source}`, query }, expected);
   });
 
+  test("a column without a value in the first files is refused where one comes, as nothing is known of its type", async () => {
+    tables.put(
+      "sparse/a.csv",
+      `id,x\n${lines(150_000, (row) => `${row},`)}${lines(20, (row) => `${row},${row}`)}`,
+    );
+    const asked = { source: "data/sparse/", query: "select max(x) as m from data" };
+    await expect(tables.rows(asked)).rejects.toThrow(
+      /a\.csv: .*the column "x" has no value in the first files/,
+    );
+    expect(await tables.rows({ ...asked, types: "x=BIGINT" })).toEqual([{ m: 19 }]);
+    expect(await tables.rows({ ...asked, query: "select max(id) as m from data" })).toEqual([{ m: 149_999 }]);
+  });
+
   test("a packed file whose name does not say what it holds is read in the format that is told", async () => {
     const asked = {
       source: "data/packed/",
