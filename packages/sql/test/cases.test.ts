@@ -273,6 +273,14 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     expect(await tables.rows(asked)).toEqual([{ n: 1_000, s: 499_500 }]);
   });
 
+  test("lines above the header of a packed file are skipped as in one that is not", async () => {
+    const text = `# sensor 12\n# north\nid,name\n${lines(40, (row) => `${row},n${row}`)}`;
+    tables.put("marked/a.csv.gz", gzipSync(text));
+    tables.put("marked/b.csv.gz", gzipSync(text.replace("north", "south")));
+    const query = "select count(*) as n, min(name) as a, sum(id) as s from data";
+    expect(await tables.rows({ source: "data/marked/", query })).toEqual([{ n: 80, a: "n0", s: 1_560 }]);
+  });
+
   test("types that are told hold, and one of no column is refused", async () => {
     const query = "select sum(kwh) as s from data where id >= 150000";
     expect(await tables.rows({ source: "data/late/", query, types: "kwh=DOUBLE" })).toEqual([
