@@ -351,6 +351,21 @@ describe("Parquet files are read as they are, whatever their footers say", () =>
     ).toEqual([{ n: 12_000, d: 600, s: 594_000 }]);
   });
 
+  test("column chunks that are longer than the footer says are read from the whole file", async () => {
+    await write(
+      "short.parquet",
+      `select ${wide("a", 3)} as pad, i as n from range(60000) t(i)`,
+      ", row_group_size 20000",
+    );
+    change("short.parquet", (meta) =>
+      withFields(meta, { 7: BigInt(Math.ceil((numberOf(meta, 7) ?? 0) / 3)) }),
+    );
+    const query = "select count(*) as n, sum(n) as s, count(distinct pad) as d from data";
+    expect(await tables.rows({ source: "data/short.parquet", query })).toEqual([
+      { n: 60_000, s: 1_799_970_000, d: 60_000 },
+    ]);
+  });
+
   test("columns of other types in each file, of names that are written otherwise, and of one late file", async () => {
     await write("mixed/0.parquet", "select 1 as k, 7 as v");
     await write("mixed/1.parquet", "select 2 as k, 2.9::double as v");
