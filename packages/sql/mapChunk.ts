@@ -66,9 +66,17 @@ export async function mapChunk(chunk: ChunkToMap, session: Session): Promise<Par
   }
   if (reader.kind === "csv")
     rejects = joinRejects(rejects, await takeRejects(local, reader.comment, session));
+  rejects = inOrder(rejects, parts);
   refuseRejects(rejects, rejectsMax);
   if (isLimited) refuseLarge(mapped.rows, split);
   return { ...mapped, rejects, schema: schemaOf(input) };
+}
+
+/** Rejects in the order of the files and their bytes. */
+function inOrder({ count, first }: Rejects, parts: readonly LoadedPart[]): Rejects {
+  const paths = parts.map(({ local }) => local.file.path);
+  const order = (a: string, b: string): number => paths.indexOf(a) - paths.indexOf(b);
+  return { count, first: first.toSorted((a, b) => order(a.file, b.file) || a.byte - b.byte) };
 }
 
 const isOfRows = (error: unknown): error is CalculationError =>

@@ -67,6 +67,8 @@ export class Session {
       max_expression_depth: `${expressionDepthMax}`,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
+      // Each local file is read once.
+      enable_external_file_cache: "false",
     });
     const session = new Session(folder, instance, await instance.connect());
     process.once("exit", session.#removeFolder);

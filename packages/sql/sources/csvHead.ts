@@ -41,9 +41,7 @@ export async function sniffCsv(
     .map(([name, value]) => `, ${name}=${value}`)
     .join("");
   const call = `from sniff_csv(${textLiteral(path)}, ${asked}${options}`;
-  const [found = {}] = await session
-    .rows(`${call})`)
-    .catch(() => session.rows(`${call}, ignore_errors=true)`));
+  const found = await sniffed(call, session);
   const text = (name: string): string => {
     const value = String(found[name] ?? "");
     return value === "(empty)" ? "" : value;
@@ -55,7 +53,7 @@ export async function sniffCsv(
   const above = comment === undefined ? 0 : lines.findIndex((line) => !line.startsWith(comment));
   const skip = Number(found["SkipRows"] ?? 0) + Math.max(0, above);
   const header = found["HasHeader"] === true;
-  const seen = found["Columns"] as readonly { readonly name: string; readonly type: string }[];
+  const seen = seenIn(found);
   const told = [...(given["columns"] ?? "").matchAll(/'((?:[^']|'')*)': '((?:[^']|'')*)'/g)];
   const columns =
     told.length > 0
@@ -78,6 +76,23 @@ export async function sniffCsv(
   const isWhole = header && lines.length > skip + 1 && own.length <= headBytesMax && !own.includes(quote);
   if (header) await refuseTwins(path, head, { ...dialect, ...given }, session);
   return { head: { ...head, text: isWhole ? own : undefined }, columns, dialect, comment };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+const seenIn = (row: Row): readonly { readonly name: string; readonly type: string }[] =>
+  row["Columns"] as ReturnType<typeof seenIn>;
+
+/** With rows that do not fit, a table may look like lines of text: then it is what the other rows say. */
+async function sniffed(call: string, session: Session): Promise<Row> {
+  const strict = await session.rows(`${call})`).catch(() => []);
+  const [first] = strict;
+  if (first !== undefined && seenIn(first).length > 1) return first;
+  const [other] = await session.rows(`${call}, ignore_errors=true)`).catch((error: unknown) => {
+    if (first === undefined) throw error;
+    return [];
+  });
+  if (first === undefined) return other ?? {};
+  return other !== undefined && seenIn(other).length > 1 ? other : first;
 }
 
 /** Columns with their types as DuckDB writes them: INT is INTEGER. Throws `CalculationError` for what is no type. */

@@ -75,7 +75,7 @@ interface Sample {
 
 async function readerOf(samples: readonly Sample[], { kind, given, session }: Finding): Promise<Reader> {
   const [first] = samples;
-  const common = { kind, options: given, told: [], heads: [] };
+  const common = { kind, options: given, told: [], heads: [], valueless: [] };
   try {
     if (kind === "csv") return await findCsv(samples, given, session);
     if (kind !== "parquet") return { ...common, ...(await findJson(samples, kind, given, session)) };
@@ -111,11 +111,11 @@ async function findCsv(samples: readonly Sample[], given: ReadOptions, session: 
   const isNew = ({ text, names }: CsvHead, at: number): boolean =>
     heads.findIndex((one) => one.text === text && one.names.join("\n") === names.join("\n")) === at;
   const reader: Reader = {
-    ...{ kind: "csv", columns, options, told, heads: heads.filter(isNew) },
+    ...{ kind: "csv", columns, options, told, heads: heads.filter(isNew), valueless: [] },
     comment: sniffed.find(({ comment }) => comment !== undefined)?.comment,
   };
   const reads = samples.map(({ path }, at) => csvPart(reader, heads[at] ?? first.head, 0)([path]));
-  return { ...reader, columns: await checkedTypes(reader, reads, session) };
+  return checkedReader(reader, reads, session);
 }
 
 const inFile =
@@ -166,26 +166,34 @@ const others: Readonly<Record<string, readonly string[]>> = {
   TIMESTAMP: ["TIMESTAMP WITH TIME ZONE"],
 };
 
-/** The columns of a reader, with types of which every value of the samples is, by the test that chunks make. */
-async function checkedTypes(reader: Reader, reads: readonly Part[], session: Session): Promise<Column[]> {
-  let columns = [...reader.columns];
-  const told = new Set(reader.told);
-  for (let tries = 0; tries < 3; tries += 1) {
+/** A reader whose types every value of the samples has, by the test that chunks make. */
+async function checkedReader(given: Reader, reads: readonly Part[], session: Session): Promise<Reader> {
+  let reader = given;
+  const told = new Set(given.told);
+  const filled = new Set<string>();
+  for (let tries = 0; ; tries += 1) {
     const failed = new Set<string>();
     for (const read of reads) {
-      const fits = partFits({ ...reader, columns }, read);
-      const tests = fits.map((fit) => `coalesce(bool_and(${doesFit(fit)}), true) as ${identifier(fit.name)}`);
+      const fits = partFits(reader, read);
+      const tests = fits.flatMap((fit, at) => [
+        `coalesce(bool_and(${doesFit(fit)}), true) as f${at}`,
+        `count(${identifier(fit.name)}) > 0 as n${at}`,
+      ]);
       const [row = {}] =
         tests.length === 0 ? [] : await session.rows(`select ${tests.join(", ")} from ${read.from}`);
-      for (const [name, all] of Object.entries(row)) if (all === false && !told.has(name)) failed.add(name);
+      for (const [at, { name }] of fits.entries()) {
+        if (row[`f${at}`] === false && !told.has(name)) failed.add(name);
+        if (row[`n${at}`] === true) filled.add(name);
+      }
     }
-    if (failed.size === 0) return columns;
-    columns = columns.map(([name, type]) => {
-      const before = reader.columns.find(([one]) => one === name)?.[1] ?? type;
-      return failed.has(name) ? [name, others[before]?.[tries] ?? "VARCHAR"] : [name, type];
+    const valueless = given.columns.map(([name]) => name).filter((name) => !filled.has(name));
+    if (failed.size === 0) return { ...reader, valueless };
+    const columns = reader.columns.map(([name, type], at): Column => {
+      const first = given.columns[at]?.[1] ?? type;
+      return failed.has(name) ? [name, others[first]?.[tries] ?? "VARCHAR"] : [name, type];
     });
+    reader = { ...reader, columns };
   }
-  return columns;
 }
 
 async function findJson(
@@ -207,9 +215,9 @@ async function findJson(
     types === undefined ? [] : await session.columns(`select * from read_json(${list}, columns=${types})`);
   const columns = [...new Map([...found, ...own])];
   const told = toldColumns(given, columns);
-  const reader: Reader = { kind, columns, options, told, heads: [] };
+  const reader: Reader = { kind, columns, options, told, heads: [], valueless: [] };
   const reads = samples.map(({ path }) => jsonPart(reader)([path]));
-  return { ...reader, columns: await checkedTypes(reader, reads, session) };
+  return checkedReader(reader, reads, session);
 }
 
 /** DuckDB renames the second of two keys that differ only in case, and then finds no key of that name. */

@@ -49,6 +49,8 @@ export interface Fit {
   readonly fits: string;
   /** The value; an error, or another value, where it does not fit. */
   readonly value: string;
+  /** A cheaper test: where it is true the value is one of its type, or an error. */
+  readonly quick?: string | undefined;
 }
 
 /** Whether a value is NULL or fits. */
@@ -79,12 +81,13 @@ export function fitText(text: string, claim: Claim): Fit {
     if (plain === text) return fit;
     const digits = thousands === undefined ? "\\d+" : `(\\d+|\\d{1,3}(${quoted(thousands)}\\d{3})+)`;
     const number = `\\s*[+-]?${digits}(${quoted(point ?? "'.'")}\\d*)?([eE][+-]?\\d+)?\\s*`;
-    return { ...fit, fits: `${match(text, number)} and ${fit.fits}` };
+    return { ...fit, quick: undefined, fits: `${match(text, number)} and ${fit.fits}` };
   }
   if (type === "BOOLEAN")
     return {
       fits: `try_cast(${text} as boolean) is not null and ${text} not in ('0', '1')`,
       value: `cast(${text} as boolean)`,
+      quick: `${text} in ('true', 'false')`,
     };
   const format =
     type === "DATE" ? dateformat : /^TIMESTAMP( WITH TIME ZONE)?$/.test(type) ? timestampformat : undefined;
@@ -110,7 +113,8 @@ function fitWhole(text: string, type: string, isTold: boolean): Fit {
   const value = `cast(${text} as ${type})`;
   const parsed = `try_cast(${text} as ${type})`;
   if (isTold) return { fits: `${parsed} is not null and ${match(text, "\\s*[+-]?\\d+(\\.0*)?\\s*")}`, value };
-  return { fits: `(${parsed}::varchar = ${text} or ${parsed}::varchar = trim(${text}))`, value };
+  const fits = `(${parsed}::varchar = ${text} or ${parsed}::varchar = trim(${text}))`;
+  return { fits, value, quick: `${value}::varchar = ${text}` };
 }
 
 function fitReal(text: string, type: string, isTold: boolean): Fit {
@@ -120,7 +124,8 @@ function fitReal(text: string, type: string, isTold: boolean): Fit {
   // Whole numbers of more digits than a double holds are names of things, and must stay apart.
   const isExact = `${value}::decimal(38, 0)::varchar = trim(${text})`;
   const isLong = `strlen(${text}) >= 16 and ${match(text, "\\s*[+-]?\\d{16,}\\s*")} and not coalesce(try(${isExact}), false)`;
-  return { fits: `(${isNumber} and not ${zeroLed(text)} and not (${isLong}))`, value };
+  const fits = `(${isNumber} and not ${zeroLed(`trim(${text})`)} and not (${isLong}))`;
+  return { fits, value, quick: `strlen(${text}) < 16 and ${text} >= '!' and not ${zeroLed(text)}` };
 }
 
 const dateForm = "\\s*\\d{1,6}[-/]\\d{1,2}[-/]\\d{1,2}\\s*";
@@ -147,7 +152,11 @@ function fitTime(text: string, { type, isTold, isJson = false }: Claim): Fit {
   const plain = plainForms[type]?.(text);
   const needsTime = isJson && !isTold && type.startsWith("TIMESTAMP") ? ` and contains(${text}, ':')` : "";
   const isForm = `${match(text, form)}${needsTime}`;
-  return { fits: `(${isOne} and (${plain === undefined ? "" : `${plain} or `}${isForm}))`, value };
+  return {
+    fits: `(${isOne} and (${plain === undefined ? "" : `${plain} or `}${isForm}))`,
+    value,
+    quick: plain,
+  };
 }
 
 /** Types of JSON values that are read as they stand, to be cast here. */
@@ -196,7 +205,8 @@ export function fitJson(json: string, tree: TypeTree, claim: Omit<Claim, "type">
     };
   }
   if (!asJson(name)) return fitText(json, { type: name, isJson: true, ...claim });
-  const text = `cast(${json} as varchar)`;
+  // A text with a number in it is one where the user says so.
+  const text = claim.isTold ? `(${json} ->> '$')` : `cast(${json} as varchar)`;
   if (name === "JSON") return { fits: "true", value: json };
   if (name === "BOOLEAN") return { fits: `${text} in ('true', 'false')`, value: `cast(${text} as boolean)` };
   return fitText(text, { type: name, ...claim, options: {} });

@@ -8,7 +8,15 @@ import { fileFormat } from "./fileFormat.ts";
 import type { Fit } from "./fitting.ts";
 import type { HiveColumn } from "./listSource.ts";
 import type { TableFiles } from "./loadTables.ts";
-import { endingOf, fetchFile, fetchRanges, type LocalFile, newPath, renamed } from "./localFile.ts";
+import {
+  endingOf,
+  fetchFile,
+  fetchRanges,
+  fetchSample,
+  type LocalFile,
+  newPath,
+  renamed,
+} from "./localFile.ts";
 import { byName } from "./names.ts";
 import { chosenColumns, fetchGroups, readFooter, rowNumber, rowsTest } from "./parquetFile.ts";
 import {
@@ -143,7 +151,9 @@ async function fetchText(
   const [usual] = reader.heads;
   if (usual === undefined) throw new CalculationError("bad-file", `${file.path}: its columns are not known`);
   const head =
-    from > 0 ? { ...usual, names: names ?? usual.names } : await headIn(path, file, reader, session);
+    from > 0
+      ? { ...usual, names: names ?? usual.names }
+      : await headIn(await startOf(path, file, reader, { files, session }), file, reader, session);
   checkColumns(reader, head.names, file);
   const read = csvPart(reader, head, from);
   return {
@@ -152,6 +162,14 @@ async function fetchText(
     fits: partFits(reader, read([path]), needed),
     rows: "",
   };
+}
+
+/** A local file that begins as a file does: of a packed one, its first records unpacked. */
+async function startOf(path: string, file: FileFact, { kind }: Reader, { files, session }: Fetcher) {
+  if (!/\.(gz|zst)$/.test(path)) return path;
+  const start = newPath(session);
+  await fetchSample(file, fileFormat(file.path, kind), start, files);
+  return start;
 }
 
 async function headIn(path: string, file: FileFact, reader: Reader, session: Session) {
@@ -235,7 +253,8 @@ function selectOf(
     if (fit === undefined) return `cast(null as ${type}) as ${identifier(name)}`;
     if (fit.fits === "true" || misfits === "leave out") return `${fit.value} as ${identifier(name)}`;
     const column = identifier(name);
-    return `case when ${fit.fits} then ${fit.value} when ${column} is not null then error('a value is not of its type') end as ${column}`;
+    const quick = fit.quick === undefined ? "" : `when ${fit.quick} then ${fit.value} `;
+    return `case ${quick}when ${fit.fits} then ${fit.value} when ${column} is not null then error('a value is not of its type') end as ${column}`;
   });
   const tests = fits.filter(({ fits }) => fits !== "true").map(doesFit);
   const where = [...(rows === "" ? [] : [rows]), ...(misfits === "leave out" ? tests : [])];

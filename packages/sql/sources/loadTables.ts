@@ -15,6 +15,9 @@ interface TableFile {
 }
 export type TableFiles = Readonly<Record<string, TableFile>>;
 
+/** Names of tables that the statements of a query have. */
+const taken = /^(data|parts|answer\d+|cte_t\d+|t\d+)$/i;
+
 /** Types are those of all rows. */
 const readers = {
   csv: ["read_csv", ", sample_size=-1"],
@@ -32,6 +35,11 @@ export async function findTables(
   const tables: Record<string, TableFile> = {};
   for (const one of given) {
     const [, name = "", path = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
+    if (taken.test(name))
+      throw new CalculationError(
+        "bad-query",
+        `table ${name}: the steps of a query use this name; give it another`,
+      );
     const [file] = await Array.fromAsync(files.list(path));
     if (file?.path !== path)
       throw new CalculationError("file-missing", `table ${name}: there is no file ${path}`);

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { identifier, type Session } from "../duck/session.ts";
+import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
 import { fitText, isOneOf } from "./fitting.ts";
 import type { LoadedPart } from "./loadChunk.ts";
@@ -26,6 +26,10 @@ export async function findMisfits(
       `select n, i, count(*) over () as count from (select row_number() over () as n, ${which} as i from ${from}${where}) where i is not null order by n limit ${sourceLimits.rejectsShown}`,
     );
     const wider = await widerTypes(part, reader, from, session);
+    const left =
+      rows.length > 0 && reader.kind === "csv"
+        ? await rejectedBytes(part.local.path, session)
+        : new Set<number>();
     const first = [];
     for (const { n, i } of rows) {
       const name = tested[Number(i)]?.name ?? "";
@@ -33,9 +37,11 @@ export async function findMisfits(
       const by = reader.told.includes(name) ? "as it was said" : "which the first files suggested";
       const advice = reader.told.includes(name)
         ? ""
-        : `; say --types ${quotedName(name)}=${wider.get(name) ?? "VARCHAR"}`;
-      const why = `the value of column "${name}" does not fit ${type}, ${by}${advice}`;
-      first.push({ file: part.local.file.path, byte: await byteOf(part, reader, Number(n)), why });
+        : `; say --types ${quotedName(name)}=${wider.get(name) ?? (/[[(]/.test(type) && reader.kind !== "csv" ? "JSON" : "VARCHAR")}`;
+      const why = reader.valueless.includes(name)
+        ? `the column "${name}" has no value in the first files, so its type is not known; say --types ${quotedName(name)}=DOUBLE, or what it is`
+        : `the value of column "${name}" does not fit ${type}, ${by}${advice}`;
+      first.push({ file: part.local.file.path, byte: await byteOf(part, reader, Number(n), left), why });
     }
     found = joinRejects(found, { count: Number(rows[0]?.["count"] ?? 0), first });
   }
@@ -52,7 +58,10 @@ async function widerTypes(
   session: Session,
 ): Promise<Map<string, string>> {
   const whole = columns.filter(
-    ([name, type]: Column) => /INT/.test(type) && fits.some((fit) => fit.name === name) && kind !== "parquet",
+    ([name, type]: Column) =>
+      /^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/.test(type) &&
+      fits.some((fit) => fit.name === name) &&
+      kind !== "parquet",
   );
   if (whole.length === 0) return new Map();
   const tests = whole.map(([name]) => {
@@ -63,8 +72,23 @@ async function widerTypes(
   return new Map(whole.map(([name]) => [name, row[name] === true ? "DOUBLE" : "VARCHAR"]));
 }
 
-/** Where the `n`th record begins of those that a file or its part has; of Parquet the number itself. */
-async function byteOf({ local }: LoadedPart, { kind, options }: Reader, n: number): Promise<number> {
+/** Where the records begin that DuckDB itself has left out. */
+async function rejectedBytes(path: string, session: Session): Promise<Set<number>> {
+  const there = await session.rows("select 1 from duckdb_tables() where table_name = 'reject_errors'");
+  if (there.length === 0) return new Set();
+  const rows = await session.rows(
+    `select distinct line_byte_position - 1 as byte from reject_errors join reject_scans using (scan_id, file_id) where file_path = ${textLiteral(path)}`,
+  );
+  return new Set(rows.map(({ byte }) => Number(byte)));
+}
+
+/** Where the `n`th record begins of those that a file or its part has, but for some; of Parquet the number itself. */
+async function byteOf(
+  { local }: LoadedPart,
+  { kind, options }: Reader,
+  n: number,
+  without: ReadonlySet<number>,
+): Promise<number> {
   if (kind === "parquet" || kind === "json" || /\.(gz|zst)$/.test(local.path)) return n;
   const bytes = await readFile(local.path);
   const quote = kind === "csv" ? (options["quote"] ?? `'"'`).slice(1, -1).charCodeAt(0) : -1;
@@ -78,7 +102,7 @@ async function byteOf({ local }: LoadedPart, { kind, options }: Reader, n: numbe
     if (!isEnd || isQuoted) continue;
     line += 1;
     const isEmpty = bytes.subarray(start, at).every((one) => one === 0x0d);
-    if (line > skip && !isEmpty && --left === 0) break;
+    if (line > skip && !isEmpty && !without.has(start) && --left === 0) break;
     start = at + 1;
   }
   return local.from + start;

@@ -65,9 +65,11 @@ export type NamedFit = Fit & { readonly name: string };
 export function partFits(reader: Reader, { names }: Part, needed?: ReadonlySet<string>): NamedFit[] {
   const there = new Set(names);
   const told = new Set(reader.told);
+  const unknown = new Set(reader.valueless.filter((name) => !told.has(name)));
   return reader.columns
     .filter(([name]) => there.has(name) && (needed?.has(name) ?? true))
     .map(([name, type]) => {
+      if (unknown.has(name)) return { name, fits: "false", value: `cast(null as ${type})` };
       const claim = { isTold: told.has(name), options: reader.options };
       const column = identifier(name);
       const fit =

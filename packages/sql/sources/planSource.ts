@@ -167,7 +167,7 @@ async function isUnusual(path: string, delimiter: string): Promise<boolean> {
   const text = await firstBytes(path, sourceLimits.sampleBytes);
   const fields = `[${delimiter.replace(/[\\\]^-]/, "\\$&")}\\r\\n]`;
   const spaced = new RegExp(`(^|${fields})[ \\t]+"|"[ \\t]+${fields}`);
-  return /\r(?!\n)/.test(text.slice(0, -1)) || spaced.test(text);
+  return /\r(?!\n|$)/.test(text) || spaced.test(text);
 }
 
 /** Undefined where quotes do not tell where records begin. */

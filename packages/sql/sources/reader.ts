@@ -13,6 +13,8 @@ export interface Reader {
   readonly options: ReadOptions;
   /** Columns whose types the user said. */
   readonly told: readonly string[];
+  /** Columns without a value in the first files: nothing is known of their types. */
+  readonly valueless: readonly string[];
   /** How the CSV files begin that were read while planning. */
   readonly heads: readonly CsvHead[];
   /** A character with which lines of CSV begin that may be comments. */

@@ -91,13 +91,11 @@ async function splitPlan(
   functions: Functions,
   session: Session,
 ): Promise<Omit<SplitQuery, "namesAll">> {
-  for (const one of expressionsIn(plan))
-    if (
-      one.expression_class === "BOUND_FUNCTION" &&
-      !functions.consistent.has(one.name ?? "") &&
-      !isRowError(one)
-    )
-      if (one.name !== "normalized_interval") notWritten(`${one.name}()`);
+  for (const one of expressionsIn(plan)) {
+    const { expression_class: kind, name = "" } = one;
+    const isKnown = functions.consistent.has(name) || name === "normalized_interval" || isRowError(one);
+    if (kind === "BOUND_FUNCTION" && !isKnown) notWritten(`${name}()`);
+  }
   const width = names.length;
   const text = writeQuery(plan, names);
   if (normalText(await planOf(text, session), width) !== normalText(plan, width))

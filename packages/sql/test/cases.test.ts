@@ -251,6 +251,19 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     await expectAnswer({ source: `data/${source}`, query }, expected);
   });
 
+  test("a column without a value in the first files is refused where one comes, as nothing is known of its type", async () => {
+    tables.put(
+      "sparse/a.csv",
+      `id,x\n${lines(150_000, (row) => `${row},`)}${lines(20, (row) => `${row},${row}`)}`,
+    );
+    const asked = { source: "data/sparse/", query: "select max(x) as m from data" };
+    await expect(tables.rows(asked)).rejects.toThrow(
+      /a\.csv: .*the column "x" has no value in the first files/,
+    );
+    expect(await tables.rows({ ...asked, types: "x=BIGINT" })).toEqual([{ m: 19 }]);
+    expect(await tables.rows({ ...asked, query: "select max(id) as m from data" })).toEqual([{ m: 149_999 }]);
+  });
+
   test("a packed file whose name does not say what it holds is read in the format that is told", async () => {
     const asked = {
       source: "data/packed/",
@@ -258,6 +271,14 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
       format: "csv",
     };
     expect(await tables.rows(asked)).toEqual([{ n: 1_000, s: 499_500 }]);
+  });
+
+  test("lines above the header of a packed file are skipped as in one that is not", async () => {
+    const text = `# sensor 12\n# north\nid,name\n${lines(40, (row) => `${row},n${row}`)}`;
+    tables.put("marked/a.csv.gz", gzipSync(text));
+    tables.put("marked/b.csv.gz", gzipSync(text.replace("north", "south")));
+    const query = "select count(*) as n, min(name) as a, sum(id) as s from data";
+    expect(await tables.rows({ source: "data/marked/", query })).toEqual([{ n: 80, a: "n0", s: 1_560 }]);
   });
 
   test("types that are told hold, and one of no column is refused", async () => {
@@ -328,6 +349,21 @@ describe("Parquet files are read as they are, whatever their footers say", () =>
         query: "select count(*) as n, count(distinct customer) as d, sum(amount) as s from data",
       }),
     ).toEqual([{ n: 12_000, d: 600, s: 594_000 }]);
+  });
+
+  test("column chunks that are longer than the footer says are read from the whole file", async () => {
+    await write(
+      "short.parquet",
+      `select ${wide("a", 3)} as pad, i as n from range(60000) t(i)`,
+      ", row_group_size 20000",
+    );
+    change("short.parquet", (meta) =>
+      withFields(meta, { 7: BigInt(Math.ceil((numberOf(meta, 7) ?? 0) / 3)) }),
+    );
+    const query = "select count(*) as n, sum(n) as s, count(distinct pad) as d from data";
+    expect(await tables.rows({ source: "data/short.parquet", query })).toEqual([
+      { n: 60_000, s: 1_799_970_000, d: 60_000 },
+    ]);
   });
 
   test("columns of other types in each file, of names that are written otherwise, and of one late file", async () => {

@@ -83,6 +83,21 @@ describe("records that do not fit", () => {
     expect(String(error)).not.toContain("secret");
   });
 
+  test("are told in order with their bytes, whether a field or a value does not fit", async () => {
+    const line = (row: number): string => (row === 500 ? "7,8,9" : row === 700 ? "700,0.5" : `${row},${row}`);
+    const text = `id,x\n${Array.from({ length: 1_000 }, (_, row) => `${line(row)}\n`).join("")}`;
+    tables.put("both/a.csv", text);
+    const asked = {
+      source: "data/both/",
+      query: "select count(*) as n from data where x >= 0",
+      types: "x=BIGINT",
+    };
+    const { body, notes = [] } = await tables.result({ ...asked, rejectsMax: 2 });
+    expect(JSON.parse(Buffer.from(body).toString())).toEqual([{ n: 998 }]);
+    const bytes = notes.slice(1).map((note) => Number(/byte (\d+)/.exec(note)?.[1]));
+    expect(bytes).toEqual([text.indexOf("7,8,9"), text.indexOf("700,0.5")]);
+  });
+
   test("a result of clean files has no notes", async () => {
     expect((await tables.result({ source: "data/other/a.csv", query, rejectsMax: 5 })).notes).toBeUndefined();
   });

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { parseParams } from "../../../../src/engine/calculation/params.ts";
 import type { SqlParams } from "../../params.ts";
+import { rules } from "../../split/rules.ts";
 import { splitQuery } from "../../split/splitQuery.ts";
 import type { Schema } from "../../split/splitSteps.ts";
 import { sql } from "../../sql.ts";
@@ -95,6 +96,50 @@ describe("the steps of a query answer as DuckDB does over all rows", () => {
     // So does one chunk of all rows, whose partial is never merged.
     expect(sameRows(await foldSplit(split, world, true), whole)).toBe(true);
   });
+});
+
+/** A call of each aggregate that has a state of its own. */
+const calls = [...rules.keys()]
+  .filter((name) => !/^(count_star|approx_.*)$/.test(name))
+  .map((name) => {
+    if (/^(bool_and|bool_or|count_if|countif)$/.test(name)) return `${name}(flag)`;
+    if (/^(bit_)/.test(name)) return `${name}(id)`;
+    if (/^(arg_|argm|min_by|max_by|regr_|covar_|corr)/.test(name)) return `${name}(total, id::double)`;
+    return `${name}(total)`;
+  })
+  .concat([
+    "count(*)",
+    "count(distinct total)",
+    "sum(distinct total)",
+    "avg(distinct n)",
+    "stddev(distinct n)",
+  ]);
+
+test.each([
+  ["no rows", (call: string) => `select ${call} as a, count(*) as n from data where false`],
+  [
+    "no rows of a grouping set",
+    (call: string) => `select zone, ${call} as a from data where false group by rollup (zone)`,
+  ],
+  ["a false filter", (call: string) => `select ${call} filter (where id < 0) as a from data`],
+  [
+    "a false filter in groups",
+    (call: string) => `select zone, ${call} filter (where id < 0) as a from data group by zone order by zone`,
+  ],
+  [
+    "NULL alone",
+    (call: string) =>
+      `select ${call} as a from (select null::double as total, null::double as n, id, null::boolean as flag from data)`,
+  ],
+])("each aggregate over %s has the answer of DuckDB", async (_, queryOf) => {
+  let aggregated = 0;
+  for (const call of calls) {
+    const query = queryOf(call);
+    const { rows, split } = await foldedAnswer(query, world);
+    expect(sameRows(rows, await wholeAnswer(query, world)), `${query}: ${JSON.stringify(rows)}`).toBe(true);
+    if (split.way === "aggregate") aggregated += 1;
+  }
+  expect(aggregated).toBe(calls.length);
 });
 
 test("a rounded number and one of more than 53 bits keep their value and type", async () => {

@@ -35,13 +35,22 @@ import { OtherCodeError } from "./rightCode.ts";
  *
  * Not promised: that an error that may pass ever does.
  */
-export function failsEveryTime(error: unknown, kind: WorkMessage["kind"]): boolean {
+export function failsEveryTime(
+  error: unknown,
+  kind: WorkMessage["kind"],
+  { attempts, retryAfterS }: Pick<Partial<Spec>, "attempts" | "retryAfterS"> = {},
+): boolean {
   if (!(error instanceof CalculationError) || mayPass(error)) return false;
-  return !(kind === "plan" && passingInPlan.has(error.code));
+  if (kind !== "plan") return true;
+  const waits = attempts !== undefined || retryAfterS !== undefined;
+  return !(passingInPlan.has(error.code) || (waits && error.code === "empty-source"));
 }
 
-/** A chunk's file is fixed; another plan lists the files anew, and those of an empty source may have come. */
-const passingInPlan: ReadonlySet<string> = new Set(["file-missing", "file-changed", "empty-source"]);
+/**
+ * A chunk's file is fixed; another plan lists the files anew. Those of an empty source may come where the run says how it is
+ * retried; otherwise its name is most likely mistyped.
+ */
+const passingInPlan: ReadonlySet<string> = new Set(["file-missing", "file-changed"]);
 
 /**
  * What becomes of a message whose attempt did not succeed: it is completed (`drop`); recorded as one that nobody can act
@@ -102,7 +111,7 @@ export async function endAttempt(
   const about = { ...piece, ms, waitedMs, calculation: spec.calculation };
   const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...about, code, message: why, last }));
   const attemptsMax = attemptsFor(error, spec.attempts ?? limits.attemptsDefault);
-  const final = failsEveryTime(error, kind);
+  const final = failsEveryTime(error, kind, spec);
   const failure = { code, message: why, attempts: attempt, attemptsMax };
   const askedFor = attemptAskedFor(message, error);
   const last = askedFor === undefined && (final || attempt >= attemptsMax);
