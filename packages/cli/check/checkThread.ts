@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { loadCalculations } from "../../../src/calculations/registry.ts";

@@ -96,7 +96,7 @@ async function printFailures(session: Session, found: Failures): Promise<void> {
   if (found.more) await session.note(`only the first ${count(found.failures.length)}; --max shows more`);
 }
 
-/** Nobody knows which chunk of a pack ended its process or hit the limit. */
+/** Whether a chunk is named: of a pack that ended its process or its time whole, none is. */
 const foundByChunk = ({ from, to }: Range, code: string): boolean =>
   to - from === 1 || !["time-limit", "process-ended", "out-of-memory", "thread-exited"].includes(code);
 
