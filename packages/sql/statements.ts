@@ -7,15 +7,21 @@ import { refused } from "./split/syntax.ts";
 /** Gives the statements for what a query may read. Rejects with `CalculationError` if it is not taken. */
 export type StatementsOf = (schema: Schema) => Promise<SplitQuery>;
 
+/** Splits that this thread has made: a plan, chunks, merges and the finish of a run need the same. */
+const splits = new Map<string, Promise<SplitQuery>>();
+const splitsMax = 16;
+
 /** Splits the query of a run, once for each schema in each thread. */
 export function statementsOf(given: SqlParams): StatementsOf {
-  const known = new Map<string, Promise<SplitQuery>>();
+  const { query, resultFormat } = given;
   return (schema) => {
-    const key = JSON.stringify(schema);
-    const found = known.get(key) ?? split(given, schema);
-    known.set(key, found);
+    const key = JSON.stringify([query, resultFormat === "files", schema]);
+    const found = splits.get(key) ?? split(given, schema);
+    splits.set(key, found);
+    const [oldest = ""] = splits.keys();
+    if (splits.size > splitsMax) splits.delete(oldest);
     // What failed for want of time or memory may succeed in another attempt.
-    found.catch(() => known.delete(key));
+    found.catch(() => splits.delete(key));
     return found;
   };
 }
