@@ -16,7 +16,7 @@ const parentEveryMs = 1_000;
  */
 export function runGroup(command, args, options) {
   const hasGroups = process.platform !== "win32";
-  const child = spawn(command, args, { ...options, stdio: "inherit", detached: hasGroups });
+  let child;
   const send = (signal) => {
     try {
       if (hasGroups) process.kill(-child.pid, signal);
@@ -29,8 +29,10 @@ export function runGroup(command, args, options) {
     send(signal);
     setTimeout(() => send("SIGKILL"), graceMs).unref();
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => end(signal));
+  // Before the program is there: what comes at its start, a signal or the end of the parent, must not leave it behind.
   const parent = process.ppid;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => end(signal));
+  child = spawn(command, args, { ...options, stdio: "inherit", detached: hasGroups });
   const watch = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(watch);

@@ -91,7 +91,7 @@ const lines: readonly Line[] = [
   { line: "cap r1 7", least: "steer", before: computing },
   { line: "cancel r1", least: "steer", before: computing },
   { line: "retry r1", least: "steer", before: cancelled },
-  { line: "delete r1", least: "steer", before: finished },
+  { line: "delete r1 --yes", least: "steer", before: finished },
   { line: "verify r1", least: "steer", before: verified },
   { line: "result r1 --so-far", least: "steer", before: answered },
   { line: "leader break --yes", least: "app", before: led },

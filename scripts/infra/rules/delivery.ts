@@ -79,7 +79,10 @@ function packageFiles({ files, facts, rootNames }: Project): Wrong[] {
   // With a folder all that is in it is left out.
   const above = (name: string) => name.split("/").map((_, i, parts) => parts.slice(0, i + 1).join("/"));
   const build = files.get("scripts/build.mjs") ?? "";
-  const built = all(build, /^\s{6}"?([\w-]+)"?: "(?:src|node_modules)\//gm).map((name) => `${name}.cjs`);
+  const built = all(build, /^\s{6}"?([\w-]+)"?: "(?:src|node_modules)\//gm)
+    // A module that calculations import is no program.
+    .filter((name) => !facts.bundle.includes(`${name}.mjs`))
+    .map((name) => `${name}.cjs`);
   const inDist = [...built, ...all(build, /join\(out, "([\w-]+)"/g)]
     .filter((name) => !facts.bundle.some((one) => one === name || one.startsWith(`${name}/`)))
     .map((name) => `dist/${name}`);
