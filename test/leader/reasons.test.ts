@@ -142,7 +142,7 @@ const reasons: readonly (readonly [string, string, string, string])[] = [
     `${sendsOf("error", "time-limit")} sends`,
   ],
   ["ended its process, alone there", "end", "at once, alone", `${sendsOf("poison", "process-ended")} sends`],
-  ["was delivered again", "end", "at once", againAlways("lost") ? "until it dies alone" : ""],
+  ["was delivered again", "end", "at once, alone", againAlways("lost") ? "until it dies alone" : ""],
   ["ended in poison", "end", "at once", `${sendsOf("poison", "poison")} sends in poison`],
   ["died", "resend alone", "at once, alone", "until it dies alone"],
   [

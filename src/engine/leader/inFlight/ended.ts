@@ -24,6 +24,9 @@ interface Leeway {
 
 const hasDied = (one: Ended): boolean => one.code === "process-ended";
 
+/** A message that was delivered again tells so before any sign does: without this its work would end one process after the other. */
+const mayHaveDied = (one: Ended): boolean => hasDied(one) || one.code === "lost";
+
 /** The kinds of ends that another send may follow, and how many of them none does. */
 const replaceable = [
   { is: (one: Ended) => one.code === "time-limit", max: limits.overtimeSendsMax },
@@ -59,7 +62,7 @@ export function verdictOf(
     excluded.push({ chunk, code, message });
     counted = counted.filter((other) => other.chunk !== chunk);
   }
-  return { kind: "replace", alone: records.some(hasDied), ...(excluded.length > 0 && { excluded }) };
+  return { kind: "replace", alone: records.some(mayHaveDied), ...(excluded.length > 0 && { excluded }) };
 }
 
 function mayExclude(chunk: number, excluded: readonly FailedChunk[], pack: Leeway | undefined): boolean {
