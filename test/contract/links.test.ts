@@ -58,7 +58,8 @@ describe.skipIf(!hasOpenSsl)("a link to a blob", () => {
     ];
     const script = join(dirname(manifest), bin["azurite-blob"]);
     // It checks the version of the API: what the SDK sends by itself is newer than it knows.
-    emulator = spawn(process.execPath, [script, ...flags, "--disableTelemetry"], {
+    const less = new URL("../../packages/cli/local/azuriteLess.ts", import.meta.url).href;
+    emulator = spawn(process.execPath, ["--import", less, script, ...flags, "--disableTelemetry"], {
       env: { ...process.env, AZURITE_ACCOUNTS: `links:${Buffer.from("any").toString("base64")}` },
     });
     const port = await new Promise<string>((resolve, reject) => {
