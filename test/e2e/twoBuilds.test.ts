@@ -94,7 +94,8 @@ const eachItsOwn = () =>
     const [one, other] = [await start("this"), await start("next")];
     await submit(one, "r", { packSize: 40 });
     await submit(other, "s", { packSize: 40 });
-    await until(one, "r", ({ packs }) => (packs?.done ?? 0) >= 1, 3);
+    // One leads at a time, so this may have to wait for all of the other run.
+    await until(one, "r", ({ packs }) => (packs?.done ?? 0) >= 1, 5);
     await Promise.all([killOne(one, 0), killOne(other, 0)]);
     const ofThis = await until(one, "r", ({ word }) => /complete|failed/.test(word), 3);
     expect(ofThis.word).toBe("complete");
@@ -110,7 +111,7 @@ const eachItsOwn = () =>
   });
 
 describe("two builds beside each other", () => {
-  test("of which neither reads what the other writes: each ends its own run", eachItsOwn, 900_000);
+  test("of which neither reads what the other writes: each ends its own run", eachItsOwn, 1_500_000);
 
   test.skipIf(tag === undefined).each([
     ["tagged", "this"],
