@@ -101,7 +101,7 @@ async function estimated(
     mapChunk({ input: probe, split, files, rejectsMax: Number.MAX_SAFE_INTEGER, isLimited: false }, session),
   );
   const carried = rows.flat().reduce((sum, { length }) => sum + length, 0);
-  const whole = chunks.length === 1 && first.files.length === 1 && !isCut ? 1 : 0;
+  const isAll = chunks.length === 1 && first.files.length === 1 && !isCut;
   const bytes = isCut && reader.kind === "ndjson" ? end - from : part.file.bytes;
-  return whole === 1 ? carried : Math.round((carried * bytesRead) / Math.max(1, Math.min(bytes, bytesRead)));
+  return isAll ? carried : Math.round((carried * bytesRead) / Math.max(1, Math.min(bytes, bytesRead)));
 }

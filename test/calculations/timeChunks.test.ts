@@ -115,6 +115,17 @@ describe("timing chunks", () => {
     expect(await timeChunks(counted(1_000), none, waits)).toBe(5);
   });
 
+  it.each([
+    [1, 2],
+    [40, 40],
+  ])(
+    "timeChunks gives a chunk of 32 at the same time its share, and what the thread was busy for: %d ms",
+    async (busyMs, ms) => {
+      const waits = async () => ({ ms: 64, busyMs });
+      expect(await timeChunks({ ...counted(1_000), atOnce: 32 }, none, waits)).toBe(ms);
+    },
+  );
+
   it("timeChunks never gives less than no time, whatever a system says of waiting", async () => {
     const wrong = async () => ({ ms: 4, waitedMs: 4.2 });
     expect(await timeChunks(counted(1_000), none, wrong)).toBe(0);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { layoutOf, type Share } from "../../src/engine/leader/decide/draft.ts";
 import { isUrgent, shareOut, updateWindow } from "../../src/engine/leader/decide/fanOut.ts";
+import { packMessage } from "../../src/engine/leader/decide/messages.ts";
 import { pauseBetween } from "../../src/engine/leader/decide/pace.ts";
 import { groupsOf } from "../../src/engine/leader/decide/want.ts";
 import { turnKey } from "../../src/engine/leader/seen.ts";
@@ -46,6 +47,22 @@ test("a plan that counts on many workers has two packs for each in flight from t
   };
   expect([1, 100, 1_000].map(windowOf)).toEqual([limits.windowFirst, limits.windowFirst, 2_000]);
 });
+
+test.each([
+  [20, 2, undefined],
+  [8, 1, undefined],
+  [5, 1, 5],
+])(
+  "where a thread computes 8 chunks of a pack at the same time, a cap of %d lets %d packs be in flight",
+  (cap, packs, atOnceMax) => {
+    const state = computing(100);
+    const layout = { ...layoutOf(state), chunks: 1_600, packSize: 16, atOnce: 8 };
+    const draft = step({ ...state, layout }, { marker: { ...marker, cap } });
+    expect([draft.state.inFlight, draft.packs.length]).toEqual([packs, packs]);
+    for (const send of draft.packs)
+      expect(packMessage(draft.state, send)).toMatchObject({ kind: "compute", atOnceMax });
+  },
+);
 
 /** What each of these has of the workers, in packs at once. */
 function sharesOf(...states: readonly State[]) {

@@ -4,6 +4,7 @@ import { emptyBitmap, encodeBitmap, setBit } from "../../src/engine/model/bitmap
 import { limits } from "../../src/engine/model/limits.ts";
 import {
   chunksOfPack,
+  packSizeAtOnce,
   packSizeFor,
   packsOf,
   packsOfShard,
@@ -155,3 +156,16 @@ test("a run that keeps its partials has 128 to 256 packs of a power of two, or o
   });
   fc.assert(sizes);
 });
+
+test.each([
+  [400, 16, 32, 32],
+  [400, 64, 32, 64],
+  [10, 4, 32, 10],
+  [400, 16, undefined, 16],
+  [0, 1, 32, 1],
+])(
+  "a pack of %d chunks in all, planned with %d, has %s at the same time: %d",
+  (chunks, size, atOnce, expected) => {
+    expect(packSizeAtOnce(chunks, size, atOnce)).toBe(expected);
+  },
+);

@@ -129,6 +129,19 @@ describe("leasefold retry", () => {
     expect(shown(err)).toContain("50 %  5/10 packs");
   });
 
+  it.each([
+    ["retry r1 --wait", 8],
+    ["retry r1 --wait --allow-gaps", 0],
+  ])("%s of a result with gaps ends with %d", async (line, expected) => {
+    const { start, world, client, submitted: of, putState, putResult } = await failed();
+    const { ended } = start(line);
+    await world.advance(3_000);
+    await putResult(of, '{"sum":1}', { generation: 2, complete: false, missing: [{ from: 3, to: 4 }] });
+    const finishedMs = client.clock.wallMs();
+    await putState(of, { phase: "complete", layout, generation: 2, packsDone: 9, command: 3, finishedMs });
+    expect(await world.finish(ended)).toMatchObject({ exitCode: expected, out: '{"sum":1}' });
+  });
+
   it("-o refuses a file that cannot be written before anything is tried again", async () => {
     const { start, client } = await failed();
     const before = await readMarker(client, "r1");

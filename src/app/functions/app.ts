@@ -2,7 +2,7 @@ import type { AnyCalculation } from "../../engine/calculation/contract.ts";
 import type { Coordinator } from "../../engine/leader/tick.ts";
 import type { WorkerPorts } from "../../engine/worker/ports.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
-import { apiOf } from "./apiOf.ts";
+import { apiPortsOf } from "./apiPortsOf.ts";
 import { coordinatorOf } from "./coordinatorOf.ts";
 import { partsOf } from "./parts.ts";
 import type { StartupConfig } from "./startupConfig.ts";
@@ -20,5 +20,5 @@ export interface App {
 
 export async function makeApp(config: StartupConfig, builtIn: readonly AnyCalculation[]): Promise<App> {
   const parts = await partsOf(config, builtIn);
-  return { api: apiOf(parts), coordinator: coordinatorOf(parts), worker: workerOf(parts) };
+  return { api: apiPortsOf(parts), coordinator: coordinatorOf(parts), worker: workerOf(parts) };
 }

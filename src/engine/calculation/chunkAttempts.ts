@@ -21,13 +21,13 @@ export interface ChunkRetry {
 
 /** What became of a chunk, and by how many attempts. */
 export type ChunkOutcome =
-  | { readonly part: unknown; readonly error?: undefined }
+  | { readonly part: unknown }
   | { readonly error: unknown; readonly attempts: number };
 
 interface Running {
   readonly index: number;
   attempt: number;
-  state: "ready" | "running" | "pauses" | "done";
+  isReady: boolean;
   outcome?: ChunkOutcome;
 }
 
@@ -67,36 +67,32 @@ export async function computeChunks(indexes: Iterable<number>, calls: ChunkCalls
     change = Promise.withResolvers();
   };
 
-  const end = (chunk: Running, outcome: ChunkOutcome): void => {
-    Object.assign(chunk, { state: "done", outcome } satisfies Partial<Running>);
-  };
   const failed = (chunk: Running, error: unknown): void => {
     const pauseMs = over.signal.aborted
       ? undefined
       : pauseBefore(chunk.attempt, error, retry, time.spentMs());
     if (pauseMs === undefined) {
-      end(chunk, { error, attempts: chunk.attempt });
+      chunk.outcome = { error, attempts: chunk.attempt };
       return;
     }
     calls.onThrew?.(error, chunk.attempt);
     chunk.attempt += 1;
-    chunk.state = "pauses";
     time.sleep(pauseMs, over.signal).then(
       () => {
-        chunk.state = "ready";
+        chunk.isReady = true;
         changed();
       },
       () => {
-        end(chunk, { error, attempts: chunk.attempt - 1 });
+        chunk.outcome = { error, attempts: chunk.attempt - 1 };
         changed();
       },
     );
   };
   const begin = async (chunk: Running): Promise<void> => {
-    chunk.state = "running";
+    chunk.isReady = false;
     running += 1;
     try {
-      end(chunk, { part: await compute(chunk.index) });
+      chunk.outcome = { part: await compute(chunk.index) };
     } catch (error) {
       failed(chunk, error);
     }
@@ -104,11 +100,11 @@ export async function computeChunks(indexes: Iterable<number>, calls: ChunkCalls
     changed();
   };
   const next = (): Running | undefined => {
-    const ready = begun.find(({ state }) => state === "ready");
+    const ready = begun.find(({ isReady }) => isReady);
     if (ready !== undefined || begun.length >= begunMax(atOnce)) return ready;
     const { done, value: index } = left.next();
     if (done === true) return undefined;
-    const chunk: Running = { index, attempt: retry?.attempt ?? 1, state: "ready" };
+    const chunk: Running = { index, attempt: retry?.attempt ?? 1, isReady: true };
     begun.push(chunk);
     return chunk;
   };

@@ -167,13 +167,14 @@ export async function runCompute(
     const gather = gathering(calculation, files);
     const wanted = indexesOf(pack).filter((index) => !gaps.excludes(index));
     const take = async (index: number, outcome: ChunkOutcome): Promise<void> => {
-      let { part } = outcome as { part?: unknown };
+      let part: unknown;
       try {
-        if ("attempts" in outcome) throw outcome.error;
+        if ("error" in outcome) throw outcome.error;
+        part = outcome.part;
         if (gather !== undefined) part = await naming(`chunk ${index}`, () => gather.add(part));
       } catch (error) {
         if (error === fatal) throw error;
-        const attempts = "attempts" in outcome ? outcome.attempts : 0;
+        const attempts = "error" in outcome ? outcome.attempts : 0;
         return gaps.fails(index, withAttempts(error, attempts, pack.retry));
       }
       await tree.add({ from: index, size: 1 }, part);

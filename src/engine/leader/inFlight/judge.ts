@@ -2,8 +2,8 @@ import { limits } from "../../model/limits.ts";
 import type { WorkSeen } from "./seen.ts";
 
 /**
- * What becomes of a piece of work in flight, by what is seen of it. The host hides a dead worker's message for ten minutes;
- * waiting for that would make every crash a ten-minute tail. A duplicate costs compute, never correctness: the first partial
+ * What becomes of a piece of work in flight, by what is seen of it. The host hides the message of an instance that died for
+ * ten minutes; waiting for that would make every crash a ten-minute tail. A duplicate costs compute, never correctness: the first partial
  * wins. A resend takes nothing away from the sends before it: their outputs and records count.
  *
  * Not promised: that work which seems lost is. It may only have been late to say that it lives.

@@ -12,7 +12,7 @@ import { log } from "./logTo.ts";
 import type { Parts } from "./parts.ts";
 
 /** What the routes of the API are given. */
-export function apiOf({ config, names, calculations, sources, threads }: Parts): ApiPorts {
+export function apiPortsOf({ config, names, calculations, sources, threads }: Parts): ApiPorts {
   const { settings, connection } = config;
   const client = { storage: connectStorage(connection), names, clock, random, calculations };
   return {
