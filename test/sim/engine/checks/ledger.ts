@@ -23,7 +23,7 @@ export interface RunRecord {
   marker?: Marker;
   /** Once somebody has asked for its deletion. */
   deleteAskedMs?: number;
-  /** When its marker was last removed. */
+  /** When its spec was removed, or its marker where no spec was. */
   closedMs?: number;
   /** Of the latest state. */
   stateEtag?: string;
@@ -227,10 +227,12 @@ export class Ledger {
       const run = this.current(place.id, "marker");
       if (run === undefined) return;
       delete run.marker;
-      run.closedMs = this.#nowMs();
+      run.closedMs ??= this.#nowMs();
     } else if (place.kind === "spec") {
       const run = this.current(place.id, "spec");
-      if (run !== undefined) run.specThere = false;
+      if (run === undefined) return;
+      run.specThere = false;
+      run.closedMs = this.#nowMs();
     } else if (place.kind !== "other") {
       const run = this.record(place.id, place.uid);
       run.blobs.delete(key(container, name));
