@@ -18,6 +18,8 @@ export interface Client {
   readonly calculations: Calculations;
   /** Who asks, as `actorOf`; specs and markers tell it. */
   readonly actor?: string | undefined;
+  /** Has the leader of this very process poll now, so that no wake is needed; false where it does not lead. */
+  readonly pollNow?: () => boolean;
 }
 
 export const clientLimits = {

@@ -4,6 +4,8 @@ import { advance, type Loop } from "./advance.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { isIdle, isInFullSwing, lostAfterMs, mean, pauseBetween } from "./decide/pace.ts";
 import { doubtedUpTo } from "./notes.ts";
+import { pauseOfTerm } from "./pause.ts";
+import type { LocalWork } from "./perform/localWork.ts";
 import { writeState } from "./perform/perform.ts";
 import { listMarkers } from "./poll/markers.ts";
 import { observer } from "./poll/observe.ts";
@@ -24,9 +26,11 @@ export interface CoordinateSettings {
   readonly fastLoopMs: number;
 }
 
-export const newTerm = (ports: CoordinatorPorts, leader: Leader): Term => ({
+export const newTerm = (ports: CoordinatorPorts, leader: Leader, local?: LocalWork): Term => ({
   ...ports,
   leader,
+  local,
+  pause: pauseOfTerm(ports, leader.signal),
   runs: new Map(),
   backoff: new RunBackoff(),
 });
@@ -76,7 +80,7 @@ export async function coordinate(
       sinceMs = clock.monotonicMs();
     }
     leader.note({ runs: String(runs.size), working: [...runs.values()].slice(0, 3).map(summary).join(", ") });
-    await clock.sleep(loop.skipPause ? 0 : pauseOf(term, settings), leader.signal);
+    await term.pause.sleep(loop.skipPause ? 0 : pauseOf(term, settings));
   }
   if (!leader.lost.aborted) await writeAll([...runs.values()]);
 }

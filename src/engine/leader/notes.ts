@@ -89,6 +89,8 @@ export interface Sent {
   tasksUnwritten: number;
   /** Something is ahead of the state that was written. */
   dirty: boolean;
+  /** Work of the run went to a queue in this term, or before it. */
+  queued: boolean;
   /** Up to which pack sends were begun in a turn, whatever became of them. */
   handedOut?: { readonly turn: number; readonly upTo: number };
   /** Recorded tasks that were sent in this term, by `taskKey`. */
@@ -124,11 +126,13 @@ export const newLists = (localMs: number): Lists => ({
   shardsFrom: 0,
 });
 
-export const newSent = (localMs: number, doubtful: Iterable<string> = []): Sent => ({
+/** `doubtful`: what an earlier leader may have sent; undefined where there was none. */
+export const newSent = (localMs: number, doubtful?: Iterable<string>): Sent => ({
   wroteMs: localMs,
   unwritten: new Set(),
   tasksUnwritten: 0,
   dirty: false,
+  queued: doubtful !== undefined,
   tasksSent: new Set(),
   doubtful: new Set(doubtful),
 });

@@ -178,6 +178,7 @@ export function stage(options: StageOptions): Stage {
       return heldUp(near, (call) => self?.hold?.(call));
     },
     handling: (delivery, work, instance) => onBehalf(delivery, work, instance),
+    takenHere: (text, queue) => seen.see({ kind: "sent", queue, text, message: workIn(text) }),
   });
   const seen = judge as unknown as Judge;
   const onBehalf = ({ text }: Delivery, work: () => Promise<void>, instance: string): Promise<void> => {
@@ -203,8 +204,8 @@ export function stage(options: StageOptions): Stage {
     result() {
       for (const { event, fields } of engine.log) {
         const skipped = event === "run-skipped" && fields["code"] === "unexpected";
-        // A poison handler and the expiry tell of storage that is away by this event, and try again.
-        const away = fields["where"] === "poison" || fields["where"] === "expiry";
+        // These tell of storage that is away by this event, and what they were at is done again.
+        const away = ["poison", "expiry", "local worker"].includes(String(fields["where"]));
         const unexpected = event === "unexpected" && !away;
         if (skipped || unexpected) seen.report("nothing unexpected", JSON.stringify(fields));
       }
