@@ -9,6 +9,7 @@ import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
 import { threadPool } from "../threadPool.ts";
 import { callerOf } from "./callerOf.ts";
+import { hostWakes } from "./hostWakes.ts";
 import { log } from "./logTo.ts";
 import type { Parts } from "./parts.ts";
 
@@ -18,7 +19,15 @@ export function apiOf(
   { pollNow }: Pick<Coordinator, "pollNow">,
 ): ApiPorts {
   const { settings, connection } = config;
-  const client = { storage: connectStorage(connection), names, clock, random, calculations, pollNow };
+  const client = {
+    storage: connectStorage(connection),
+    names,
+    clock,
+    random,
+    calculations,
+    pollNow,
+    hostWakes,
+  };
   return {
     client,
     log,

@@ -6,10 +6,8 @@ import { namesOf, poisonOf } from "../../engine/model/names.ts";
 import { handlePoison, handleWork } from "../../engine/worker/handleWork.ts";
 import type { Delivery } from "../../engine/worker/ports.ts";
 import type { App } from "./app.ts";
+import { connection } from "./connection.ts";
 import { log, withLogOf } from "./logTo.ts";
-
-/** The setting prefix of the data storage, for triggers and for the SDK alike. */
-const connection = "DataStorage";
 
 /**
  * Registers timer and queue functions. Each invocation calls `getApp`, so that a failed start fails an invocation and not

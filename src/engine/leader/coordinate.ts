@@ -103,10 +103,16 @@ async function observeFor(
   return observe(slow ? limits.observeEverySlowMs : Math.max(limits.observeEveryMs, fifthMs));
 }
 
-/** A run whose poll failed shortens no pause but the one in which its backoff ends. */
-function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): number {
+/**
+ * A run whose poll failed shortens no pause but the one in which its backoff ends, and one that is computed in this process
+ * alone none: the end of its work ends the pause.
+ */
+function pauseOf({ runs, backoff, clock, local }: Term, settings: CoordinateSettings): number {
   const localMs = clock.monotonicMs();
-  const polled = [...runs.values()].filter(({ listed }) => !backoff.waits(listed, localMs));
+  const polled = [...runs.values()].filter(
+    ({ listed, sent, working }) =>
+      !backoff.waits(listed, localMs) && (sent.queued || local?.has(working.uid) !== true),
+  );
   const againMs = Math.max(backoff.endsInMs(localMs), settings.fastLoopMs);
   return Math.min(pauseBetween(polled, settings, localMs), againMs);
 }

@@ -35,6 +35,8 @@ export interface LocalWork {
     work: Omit<LocalTask, "stopping"> & { readonly limitMs: number },
     onEnd: (left: number) => void,
   ): boolean;
+  /** Whether anything of the run is here. */
+  has(uid: string): boolean;
   /** Resolves once nothing that was taken is left here. The invocation that led must not end before. */
   settled(): Promise<void>;
 }
@@ -45,6 +47,7 @@ export function localWork(
   { untilMs, stopping }: { readonly untilMs: number; readonly stopping?: AbortSignal | undefined },
 ): LocalWork {
   const taken = new Map<Promise<void>, string>();
+  const of = (uid: string): number => [...taken.values()].filter((one) => one === uid).length;
   return {
     take(message, { limitMs, ...work }, onEnd) {
       // What was sent before may have ended its process, and this one leads.
@@ -55,10 +58,11 @@ export function localWork(
       taken.set(done, message.uid);
       void done.then(() => {
         taken.delete(done);
-        onEnd([...taken.values()].filter((uid) => uid === message.uid).length);
+        onEnd(of(message.uid));
       });
       return true;
     },
+    has: (uid) => of(uid) > 0,
     async settled() {
       while (taken.size > 0) await Promise.all(taken.keys());
     },
