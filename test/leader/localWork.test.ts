@@ -13,7 +13,11 @@ const work = { urgent: true, calculation: "c", limitMs: 60_000 };
 /** A worker that takes all, and ends it when it is told to. */
 function worker() {
   const ends: (() => void)[] = [];
-  return { ends, take: () => new Promise<void>((resolve) => void ends.push(resolve)) };
+  return {
+    ends,
+    recordPoison: async () => {},
+    take: () => new Promise<void>((resolve) => void ends.push(resolve)),
+  };
 }
 
 test("what was sent before, and what must run alone, is never computed by the leader's own worker", () => {

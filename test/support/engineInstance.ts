@@ -4,7 +4,7 @@ import { Coordinator } from "../../src/engine/leader/tick.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
 import { encodeMessage } from "../../src/engine/model/message.ts";
-import { containersOf, type Names, poisonOf, queuesOf } from "../../src/engine/model/names.ts";
+import { containersOf, type Names, queuesOf } from "../../src/engine/model/names.ts";
 import type { TreeLimits } from "../../src/engine/model/packs.ts";
 import { createOnDemand } from "../../src/engine/storage/createOnDemand.ts";
 import type { Clock, Storage } from "../../src/engine/storage/ports.ts";
@@ -104,6 +104,7 @@ const toldOf = (
   names: Names,
   told: InstanceParts["takenHere"] = () => {},
 ): LocalWorker => ({
+  recordPoison: worker.recordPoison,
   take(message, work) {
     const done = worker.take(message, work);
     if (done !== undefined) told(encodeMessage(message), work.urgent ? names.urgent : names.packs);
@@ -149,12 +150,14 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const handling = parts.handling ?? ((_delivery, work) => work());
   const handle = (delivery: Delivery) => handling(delivery, () => handleWork(worker, delivery), name);
 
+  const recordPoison = (delivery: Delivery) => handling(delivery, () => handlePoison(worker, delivery), name);
+  const local = localWorker(worker, { work: handle, recordPoison });
+
   const coordinate = new Coordinator(
     {
       ...shared,
-      ...(role.works === false
-        ? {}
-        : { worker: toldOf(localWorker(worker, handle), names, parts.takenHere) }),
+      worker:
+        role.works === false ? { ...local, take: () => undefined } : toldOf(local, names, parts.takenHere),
       endedQueue: role.endedQueue,
       onElection(event) {
         if (event.kind === "claimed") leading = true;
@@ -196,8 +199,6 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   if (role.works !== false) {
     for (const queue of [names.packs, names.urgent]) {
       listen(queue, handle);
-      const poisoned = (delivery: Delivery) => handling(delivery, () => handlePoison(worker, delivery), name);
-      listen(poisonOf(queue), poisoned);
     }
   }
   if (role.leads !== false) {

@@ -12,10 +12,13 @@ async function oneThread(only?: ReadonlySet<string>) {
   const world = await workerWorld(inlineCode(joining), { only });
   Object.assign(world.ports, { instance: { mb: 2_048, threads: 1 } });
   const ends: (() => void)[] = [];
-  const local = localWorker(world.ports, async () => {
-    world.ports.deliveries.now += 1;
-    await new Promise<void>((resolve) => void ends.push(resolve));
-    world.ports.deliveries.now -= 1;
+  const local = localWorker(world.ports, {
+    recordPoison: async () => {},
+    work: async () => {
+      world.ports.deliveries.now += 1;
+      await new Promise<void>((resolve) => void ends.push(resolve));
+      world.ports.deliveries.now -= 1;
+    },
   });
   return { ...world, ends, local };
 }

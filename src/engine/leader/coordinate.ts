@@ -7,6 +7,7 @@ import { doubtedUpTo } from "./notes.ts";
 import { pauseOfTerm } from "./pause.ts";
 import type { LocalWork } from "./perform/localWork.ts";
 import { writeState } from "./perform/perform.ts";
+import { recordPoison } from "./poison.ts";
 import { listMarkers } from "./poll/markers.ts";
 import { observer } from "./poll/observe.ts";
 import { keepSchedules } from "./schedules.ts";
@@ -33,6 +34,7 @@ export const newTerm = (ports: CoordinatorPorts, leader: Leader, local?: LocalWo
   pause: pauseOfTerm(ports, leader.signal),
   runs: new Map(),
   backoff: new RunBackoff(),
+  poison: { readMs: Number.NEGATIVE_INFINITY },
 });
 
 /**
@@ -75,6 +77,8 @@ export async function coordinate(
     await advanceAll(term, loop, order, turns.taken);
     sinceMs = shareTime(term, sinceMs);
     if (!leader.signal.aborted) {
+      const standsStill = [...runs.values()].some(({ notes }) => notes.wantsFailures);
+      if (observed !== undefined && standsStill) await recordPoison(term, observed.nowMs);
       await beside();
       // None of the runs is charged for it.
       sinceMs = clock.monotonicMs();

@@ -40,6 +40,8 @@ export interface Term extends CoordinatorPorts {
   /** Runs that this term has taken over, by id. */
   readonly runs: Map<string, TermRun>;
   readonly backoff: RunBackoff;
+  /** When poison queues were read last, storage's time. */
+  readonly poison: { readMs: number };
 }
 
 /** A marker as the list of the present loop gave it. */

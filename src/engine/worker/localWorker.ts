@@ -3,7 +3,7 @@ import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { encodeMessage, type WorkMessage } from "../model/message.ts";
 import { hasCode } from "./attempt/rightCode.ts";
-import { handleWork } from "./handleWork.ts";
+import { handlePoison, handleWork } from "./handleWork.ts";
 import type { Delivery, WorkerPorts } from "./ports.ts";
 
 interface LocalTask {
@@ -20,7 +20,13 @@ interface LocalTask {
  *
  * Not promised: that all that it takes is begun here. What no thread has taken in time goes to the queue.
  */
-export function localWorker(ports: WorkerPorts, handleOne = (one: Delivery) => handleWork(ports, one)) {
+export function localWorker(
+  ports: WorkerPorts,
+  handlers = {
+    work: (one: Delivery) => handleWork(ports, one),
+    recordPoison: (one: Delivery) => handlePoison(ports, one),
+  },
+) {
   const { clock, deliveries, instance, names, storage } = ports;
   const waiting = new Set<() => void>();
   const isFree = (): boolean => deliveries.now < instance.threads;
@@ -38,7 +44,7 @@ export function localWorker(ports: WorkerPorts, handleOne = (one: Delivery) => h
   /** When a thread is free; in the queue if none is in time. */
   function inTurn(delivery: Delivery, stopping: AbortSignal | undefined): Promise<void> {
     const enqueue = async () => void (await storage.queues.send(delivery.queue, delivery.text));
-    const begin = () => (stopping?.aborted === true ? enqueue() : handleOne(delivery));
+    const begin = () => (stopping?.aborted === true ? enqueue() : handlers.work(delivery));
     if (isFree()) return begin();
     return new Promise((resolve) => {
       const leave = (how: () => Promise<void>) => () => {
@@ -71,5 +77,6 @@ export function localWorker(ports: WorkerPorts, handleOne = (one: Delivery) => h
       const queue = urgent ? names.urgent : names.packs;
       return handle({ queue, urgent, text: encodeMessage(message), attempt: 1 }, stopping);
     },
+    recordPoison: (delivery: Delivery): Promise<void> => handlers.recordPoison(delivery),
   };
 }

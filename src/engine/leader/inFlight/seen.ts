@@ -36,6 +36,8 @@ export interface WorkSeen extends Piece {
   /** When failure records were listed last, and nodes; a pack's partials are listed with what is observed. */
   readonly failuresMs: number;
   readonly nodesMs: number;
+  /** When poison queues were read last. */
+  readonly poisonMs: number;
 }
 
 /** What the leader observes in one loop. */
@@ -69,6 +71,7 @@ export function seeWork(
     behind: isBehind(wait, observed),
     dueMs: sinceMs + lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings),
     failuresMs: lists.failuresAtMs,
+    poisonMs: observed.poisonMs ?? Number.POSITIVE_INFINITY,
     nodesMs: work.kind === "node" ? lists.nodesAtMs : Number.POSITIVE_INFINITY,
   };
 }

@@ -9,6 +9,15 @@ export interface LocalWorker {
    * gone to the queue after all. Never rejects. Undefined: it does not fit here.
    */
   take(message: WorkMessage, work: LocalTask): Promise<void> | undefined;
+  /** Records the end of a send whose message the host has set aside. Never rejects. */
+  recordPoison(delivery: PoisonDelivery): Promise<void>;
+}
+
+interface PoisonDelivery {
+  readonly queue: string;
+  readonly urgent: boolean;
+  readonly text: string;
+  readonly attempt: number;
 }
 
 /** What the leader knows of the work in a message. */
@@ -28,7 +37,7 @@ export interface LocalTask {
  * Not promised: that what was taken is done. It is recorded as sent and is in no queue, so if this process dies it is resent
  * as any lost message (inFlight/README.md, rules 18 and 21).
  */
-export interface LocalWork {
+export interface LocalWork extends Pick<LocalWorker, "recordPoison"> {
   /** True where the message needs no queue. `limitMs`: time limit of an attempt. `onEnd`: it has ended here, and how much of its run is left. */
   take(
     message: WorkMessage,
@@ -63,6 +72,7 @@ export function localWork(
       return true;
     },
     has: (uid) => of(uid) > 0,
+    recordPoison: worker.recordPoison,
     async settled() {
       while (taken.size > 0) await Promise.all(taken.keys());
     },

@@ -1,4 +1,4 @@
-import { leaderBlob, poisonOf } from "../../../../src/engine/model/names.ts";
+import { leaderBlob } from "../../../../src/engine/model/names.ts";
 import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
@@ -152,7 +152,7 @@ export const zombies: Readonly<Record<string, Scenario>> = {
         (run()?.sent ?? []).filter(({ message }) => message.kind === "compute" && message.pack === 5);
       await script.until("the late pack is resent", () => partial.isHeld() && sends().length >= 2);
       const [first] = sends();
-      await engine.storage.queues.send(poisonOf(names.packs), JSON.stringify(first?.message));
+      await engine.storage.queues.send(names.urgent, JSON.stringify({ ...first?.message, silent: true }));
       const record = runBlobs("r", run()?.uid ?? "").failure({ kind: "pack", shard: 0, pack: 5 }, 1, 1);
       await script.until("the end of the first send is recorded", () => run()?.failures.has(record) === true);
       await script.untilEnded();
