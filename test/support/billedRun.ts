@@ -43,7 +43,9 @@ export const billedRuns: readonly BilledRun[] = [
     code: { doomChunk: (chunk) => (chunk % 400 === 7 ? "hangs" : undefined) },
   },
   {
+    // The run fails where a pack throws five times, which is one in a hundred of them.
     ...{ name: "one pack in 20 throws in four of ten attempts", packs: 600, packMs: 2_000, instances: 4 },
+    tolerate: 20,
     code: {
       onChunk(chunk, random) {
         if (chunk % 80 === 3 && random.number() < 0.4) throw new Error("not now");

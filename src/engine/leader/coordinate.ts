@@ -77,7 +77,7 @@ export async function coordinate(
     await advanceAll(term, loop, order, turns.taken);
     sinceMs = shareTime(term, sinceMs);
     if (!leader.signal.aborted) {
-      const standsStill = [...runs.values()].some(({ notes }) => notes.wantsFailures);
+      const standsStill = [...runs.values()].some(({ notes }) => notes.wantsPoison);
       if (observed !== undefined && standsStill) await recordPoison(term, observed.nowMs);
       await beside();
       // None of the runs is charged for it.

@@ -39,6 +39,8 @@ export interface RunNotes {
   phaseSinceMs: number;
   /** Work counts as lost only by failures that were listed after it was due. */
   wantsFailures: boolean;
+  /** Work has been taken for so long that its message may be in a poison queue. */
+  wantsPoison: boolean;
   /** Until the next piece of work in flight counts as lost; known once no sent pack waits in a queue. */
   lostInMs: number;
   /** When work in flight was last seen in a queue or in a live sign, by `workName`, storage's time. */
@@ -109,6 +111,7 @@ export const newRunNotes = (localMs: number, rate = 0): RunNotes => ({
   rateSinceMs: rate > 0 ? never : localMs,
   phaseSinceMs: localMs,
   wantsFailures: false,
+  wantsPoison: false,
   lostInMs: Number.POSITIVE_INFINITY,
   seenMs: new Map(),
   computedMs: never,

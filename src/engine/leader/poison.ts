@@ -5,7 +5,7 @@ import type { Term } from "./term.ts";
 
 /**
  * Has the worker of this process record the ends of sends whose messages the host has set aside. The leader reads poison
- * queues only where work stands still, because a function for each would have the host poll them all day. Their records are
+ * queues only where work is about to count as lost, because a function for each would have the host poll them all day. Their records are
  * there for the next list of failures, before the work counts as lost. `nowMs`: storage's time before the call.
  *
  * Not promised: that what concerns no run at work is read at all. The host lets such messages expire after a week.

@@ -33,6 +33,8 @@ export interface WorkSeen extends Piece {
   readonly behind: boolean;
   /** Taken, and had by nobody until then, it is lost. */
   readonly dueMs: number;
+  /** Half-way to it poison queues are to be read. */
+  readonly readAfterMs: number;
   /** When failure records were listed last, and nodes; a pack's partials are listed with what is observed. */
   readonly failuresMs: number;
   readonly nodesMs: number;
@@ -58,6 +60,7 @@ export function seeWork(
   const key = workKey(state, name);
   const signs = observed.signs.get(key) ?? [];
   const wait = waitOf(notes, name, sends);
+  const waitMs = lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
   const sinceMs = Math.max(takenMs, sends.atMs, seenMs.get(name) ?? 0, wait?.untilMs ?? 0);
   return {
     ...piece,
@@ -69,7 +72,9 @@ export function seeWork(
     queued: observed.packs.waiting.has(key) || observed.urgent.waiting.has(key),
     hidden: isHidden(wait, observed),
     behind: isBehind(wait, observed),
-    dueMs: sinceMs + lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings),
+    dueMs: sinceMs + waitMs,
+    // What is lost as soon as it is seen nowhere does not wait for that.
+    readAfterMs: waitMs === 0 ? Number.NEGATIVE_INFINITY : sinceMs + waitMs / 2,
     failuresMs: lists.failuresAtMs,
     poisonMs: observed.poisonMs ?? Number.POSITIVE_INFINITY,
     nodesMs: work.kind === "node" ? lists.nodesAtMs : Number.POSITIVE_INFINITY,

@@ -160,6 +160,23 @@ export const zombies: Readonly<Record<string, Scenario>> = {
       must(run()?.state?.packsFailed === 0, "the pack has not failed");
     }),
 
+  "storage refuses the lists of a worker that folds, and nothing counts as missing": () =>
+    play({ seed: 35, chunkMs: () => 100 }, async (script) => {
+      const { must } = script;
+      script.start(leaderOnly);
+      let refused = 0;
+      const fateOf = ({ op }: FarCall) => {
+        if (op !== "blobs.list" || refused >= 3) return "arrives";
+        refused += 1;
+        return "refused";
+      };
+      script.start({ ...workerOnly, weather: { calm: false, fateOf } });
+      await script.submit({ id: "r", chunks: 12, packSize: 1 });
+      await script.untilEnded();
+      script.mustBe("complete");
+      must(refused === 3, "its lists were refused");
+    }),
+
   "storage refuses partials for minutes, longer than all attempts of a pack take": () =>
     play({ seed: 34, chunkMs: () => 100 }, async (script) => {
       const { run, must, world } = script;
