@@ -21,7 +21,7 @@ interface PoisonDelivery {
 }
 
 /** What the leader knows of the work in a message. */
-export interface LocalTask {
+interface LocalTask {
   readonly urgent: boolean;
   readonly calculation: string;
   /** Time that it takes; undefined: nobody knows, so that it must not wait for other work. */
