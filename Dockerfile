@@ -2,7 +2,7 @@
 FROM node:24.21.0-slim AS build
 WORKDIR /src
 COPY . .
-RUN npm ci --no-audit --no-fund && npm run build
+RUN npm run build
 
 FROM node:24.21.0-slim
 WORKDIR /app

@@ -38,7 +38,7 @@ const alone = [
   "packages/cli/test/local/app.test.ts",
   "test/worker/{thread*,watchMemory}.test.ts",
   "packages/sql/test/thread*.test.ts",
-  "test/{calculations/files,election/badInput,infra/bicepCli}.test.ts",
+  "test/{calculations/files,election/badInput}.test.ts",
 ];
 
 /** Unit tests: those of `src` and of what spans it, and those of each package. */
@@ -50,11 +50,10 @@ const inRooms = (files: string) => rooms.map((room) => `${room}/**/${files}`);
 const browser = "packages/dashboard/test/browser/**/*.test.ts";
 const emulator = "packages/cli/test/emulator/*.test.ts";
 
-/** Commands that start a thread of user code for each case, and the reader of templates tried on planted mistakes. */
+/** Commands that start a thread of user code for each case, and the compiler of the templates. */
 const deepUnit = [
+  "test/infra/compiled.test.ts",
   "packages/cli/test/{checkCommand,tryCommand,processCli}.test.ts",
-  "test/infra/planted.test.ts",
-  "packages/sql/test/split/randomQueries.test.ts",
 ];
 
 /** Whole runs with real processes that `npm test` plays; the others of their folder are deep. */

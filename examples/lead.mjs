@@ -1,6 +1,7 @@
 /**
  * Counts on while it leads, and hands the count on to whoever leads next. Start it in two terminals, kill the one
- * that counts, and the other goes on from there. (`npx azurite` gives a storage to try it on.)
+ * that counts, and the other goes on from there. (`leasefold up` gives a storage to try it on, and `leasefold show connection`
+ * prints what to set as `DataStorage`.)
  *
  *   node examples/lead.mjs [last number, default: for ever]
  */

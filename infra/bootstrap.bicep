@@ -71,10 +71,7 @@ module deployerRolesHere 'modules/groupRoles.bicep' = {
     principalId: deployer.properties.principalId
     assignments: [
       {
-        roleDefinitionId: subscriptionResourceId(
-          'Microsoft.Authorization/roleDefinitions',
-          deployerRoles.Contributor
-        )
+        roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', deployerRoles.Contributor)
         description: 'Deploys Leasefold into this group.'
       }
       {

@@ -1,11 +1,20 @@
 // Leasefold on Azure Functions: from an empty resource group to a running, watched app without a key, in one region or
-// several. Plain resources only, no registry modules: so `npm run infra:check` can check every line without a network.
+// several. Plain resources only, no registry modules: so the compiler needs no network.
 //
-//   az deployment group create -g GROUP --template-file infra/main.bicep --parameters infra/one-region.parameters.json
+//   az deployment group create -g GROUP --parameters infra/main.bicepparam
 
 targetScope = 'resourceGroup'
 
-import { alertSwitches, alwaysReadyGroup, leasefoldSettings, operator, region, regionsWithoutGeoZones, regionsWithoutZones } from 'shared.bicep'
+import {
+  alertSwitches
+  alwaysReadyGroup
+  leasefoldSettings
+  operator
+  region
+  regionsWithoutGeoZones
+  regionsWithoutZones
+  secretAddresses
+} from 'shared.bicep'
 
 @description('Name of this installation, part of every name; with azd the name of its environment.')
 @minLength(2)
@@ -72,11 +81,27 @@ param workerReplicas int = 20
 param workerCores int = 2
 
 @description('Machines of the workers: Consumption by the second, or a dedicated or GPU profile of Container Apps.')
-@allowed(['Consumption', 'D4', 'D8', 'D16', 'D32', 'E4', 'E8', 'E16', 'E32', 'NC24-A100', 'Consumption-GPU-NC8as-T4', 'Consumption-GPU-NC24-A100'])
+@allowed([
+  'Consumption'
+  'D4'
+  'D8'
+  'D16'
+  'D32'
+  'E4'
+  'E8'
+  'E16'
+  'E32'
+  'NC24-A100'
+  'Consumption-GPU-NC8as-T4'
+  'Consumption-GPU-NC24-A100'
+])
 param workerProfile string = 'Consumption'
 
 @description('Further settings of the app, by their names.')
 param settings leasefoldSettings = {}
+
+@description('Secrets of a Key Vault for calculations, by the names of environment variables: the address of each. The identities of apps and workers need Key Vault Secrets User there.')
+param keyVaultReferences secretAddresses = {}
 
 @description('Whether the HTTP API answers to the internet; every route but health also asks for a function key. Packages are published from outside either way, with a sign-in.')
 param publicHttp bool = true
@@ -133,6 +158,35 @@ param lock bool = false
 @description('Tags of every resource.')
 param tags object = {}
 
+@description('Whether a text has lower-case letters and digits only, as parts of names do.')
+func isPlain(text string) bool =>
+  empty(filter(
+    map(range(0, length(text)), i => substring(text, i, 1)),
+    one => !contains('abcdefghijklmnopqrstuvwxyz0123456789', one)
+  ))
+
+// What no constraint can say of parameters, and what Azure would refuse, or tell only when half is deployed.
+var schedule = settings.?LEASEFOLD_SCHEDULE ?? '0 * * * * *'
+var problems = filter(
+  [
+    isPlain(environmentName) ? '' : 'environmentName becomes part of names: use lower-case letters and digits.'
+    isPlain(join(map(regions, one => one.short), '')) ? '' : 'regions: use lower-case letters and digits in short.'
+    isPlain(replace(namespace, '-', '')) && !contains(namespace, '--')
+      ? ''
+      : 'namespace: use lower-case letters, digits and single dashes.'
+    length(union(map(regions, one => one.name), [])) == length(regions) ? '' : 'regions: a name is there twice.'
+    length(union(map(regions, one => one.short), [])) == length(regions) ? '' : 'regions: a short name is there twice.'
+    zoneRedundant && !empty(filter(alwaysReady, one => one.instanceCount < 2))
+      ? 'alwaysReady: over zones at least 2 of each.'
+      : ''
+    // Some hosts on Flex do not start with five fields (github.com/Azure/azure-functions-host/issues/11555).
+    length(filter(split(schedule, ' '), one => !empty(one))) == 6
+      ? ''
+      : 'LEASEFOLD_SCHEDULE: six fields, the first for seconds, such as 0 * * * * *.'
+  ],
+  one => !empty(one)
+)
+
 var allTags = union(tags, { 'azd-env-name': environmentName })
 var location = regions[0].name
 
@@ -153,7 +207,7 @@ var hasGeoZones = hasZones && !contains(regionsWithoutGeoZones, location)
 var sku = hasGeoZones ? dataSku : (hasZones ? withoutGeoZones[dataSku] : withoutZones[dataSku])
 
 var unique = uniqueString(resourceGroup().id, environmentName)
-var prefix = 'lf${unique}-${environmentName}'
+var prefix = empty(problems) ? 'lf${unique}-${environmentName}' : fail(join(problems, ' '))
 
 module logs 'modules/monitoring.bicep' = if (monitoring) {
   name: 'logs'
@@ -235,12 +289,44 @@ module dataEndpoints 'modules/privateEndpoints.bicep' = if (privateNetwork) {
   }
 }
 
+module hosts 'modules/appHost.bicep' = [
+  for one in regions: {
+    name: 'host-${one.short}'
+    params: {
+      name: '${prefix}-${one.short}'
+      storageName: 'lf${unique}h${one.short}'
+      location: one.name
+      tags: allTags
+      zoneRedundant: zoneRedundant
+      privateNetwork: privateNetwork
+    }
+  }
+]
+
+module appRoles 'modules/appRoles.bicep' = [
+  for (one, i) in regions: {
+    name: 'roles-${one.short}'
+    params: {
+      principalId: hosts[i].outputs.principalId
+      accountName: data.outputs.name
+      namespace: namespace
+      endedQueue: settings.?LEASEFOLD_ENDED_QUEUE ?? ''
+      hostStorageName: hosts[i].outputs.storageName
+      componentName: monitoring ? logs!.outputs.componentName : ''
+      resultLinks: resultLinks
+    }
+  }
+]
+
 module apps 'modules/functionApp.bicep' = [
   for (one, i) in regions: {
     name: 'app-${one.short}'
     params: {
       name: '${prefix}-${one.short}'
-      hostStorageName: 'lf${unique}h${one.short}'
+      identityId: hosts[i].outputs.identityId
+      clientId: hosts[i].outputs.clientId
+      hostBlobServiceUri: hosts[i].outputs.blobServiceUri
+      packageUri: hosts[i].outputs.packageUri
       location: one.name
       tags: allTags
       serviceName: i == 0 ? 'app' : 'app${i + 1}'
@@ -256,25 +342,15 @@ module apps 'modules/functionApp.bicep' = [
       keepDays: keepDays
       resultLinks: resultLinks
       settings: settings
+      keyVaultReferences: keyVaultReferences
       blobServiceUri: data.outputs.blobServiceUri
       queueServiceUri: data.outputs.queueServiceUri
+      monitoring: monitoring
       telemetryConnection: monitoring ? logs!.outputs.connectionString : ''
     }
-  }
-]
-
-module appRoles 'modules/appRoles.bicep' = [
-  for (one, i) in regions: {
-    name: 'roles-${one.short}'
-    params: {
-      principalId: apps[i].outputs.principalId
-      accountName: data.outputs.name
-      namespace: namespace
-      endedQueue: settings.?LEASEFOLD_ENDED_QUEUE ?? ''
-      hostStorageName: apps[i].outputs.hostStorageName
-      componentName: monitoring ? logs!.outputs.componentName : ''
-      resultLinks: resultLinks
-    }
+    // Roles take minutes to arrive, and without them the first publish is refused with 403: they are on their way while the site is
+    // made (github.com/Azure/azure-dev/issues/8026).
+    dependsOn: [appRoles]
   }
 ]
 
@@ -293,6 +369,7 @@ module workers 'modules/containerWorkers.bicep' = if (!empty(workerImage)) {
     accountName: data.outputs.name
     namespace: namespace
     settings: settings
+    keyVaultReferences: keyVaultReferences
     blobServiceUri: data.outputs.blobServiceUri
     queueServiceUri: data.outputs.queueServiceUri
     workspaceId: monitoring ? logs!.outputs.workspaceId : ''
@@ -323,7 +400,7 @@ module hostEndpoints 'modules/privateEndpoints.bicep' = [
       location: one.name
       tags: allTags
       subnetId: network!.outputs.endpointSubnetIds[i]
-      storageAccountId: apps[i].outputs.hostStorageId
+      storageAccountId: hosts[i].outputs.storageId
       services: [
         { group: 'blob', zoneId: network!.outputs.blobZoneId }
       ]

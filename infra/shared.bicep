@@ -194,6 +194,14 @@ type alertSwitches = {
 }
 
 @export()
+@description('Secrets of a Key Vault: under the name of an environment variable the address of one, such as https://NAME.vault.azure.net/secrets/token. Their values are in no parameter, template or deployment.')
+type secretAddresses = {
+  @description('Address of the secret.')
+  @minLength(12)
+  *: string
+}
+
+@export()
 @sealed()
 @description('Settings of the app beyond those the template sets itself; src/engine/model/settings.ts says what each does. What is absent has the default of the app.')
 type leasefoldSettings = {

@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
-import { cp, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
@@ -20,12 +21,16 @@ import { replaceFiles } from "./replaceFiles.mjs";
  * Calculations in `calculations/` become part of it.
  *
  * Builds may run at once, as those of azd for two regions do: each has a folder of its own, and a `dist/` that is the same
- * already is not touched. A build that fails leaves `dist/` as it was.
+ * already is not touched. A host that runs sees one change at most. A build that fails leaves `dist/` as it was.
  */
 const root = join(import.meta.dirname, "..");
-// As deep as `dist/`, so that source maps name their sources from there.
-const out = await mkdtemp(join(root, ".build-"));
-process.on("exit", () => rmSync(out, { recursive: true, force: true }));
+// Outside of the app, whose folder the Functions host watches.
+const home = await mkdtemp(join(tmpdir(), "leasefold-build-"));
+const out = join(home, "dist");
+await mkdir(out);
+// A calculation of one's own finds `leasefold` by them.
+for (const name of ["package.json", "host.json"]) await copyFile(join(root, name), join(home, name));
+process.on("exit", () => rmSync(home, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 /** A cold start loads most of it; a tenth is Arrow, which only a query that asks for it loads. */
 const appBytesMax = 2.25 * 1024 * 1024;
@@ -75,6 +80,18 @@ const options = {
   outExtension: { ".js": ".cjs" },
 };
 
+/** The oldest Node that the app runs on. */
+const oldestNode = Number(/\d+/.exec(options.target)[0]);
+/**
+ * Comes before all else in the app's entry. The Functions host takes the first `node` of the path, whatever its version, and an old one
+ * would end somewhere in the app with an error that names no version. The entry is in syntax that Node 18 reads.
+ */
+const versionCheck = `if (Number(process.versions.node.split(".")[0]) < ${oldestNode}) {
+  const message = "Leasefold needs Node ${oldestNode} or newer, and this is " + process.version + " (" + process.execPath + "). Put a newer one first on the PATH, then start again.";
+  console.error(message);
+  throw new Error(message);
+}`;
+
 /** Of all programs for Node. */
 const program = {
   ...options,
@@ -111,7 +128,8 @@ async function buildApp() {
   await Promise.all(
     outputFiles.map(async ({ path, text }) => {
       const name = basename(path);
-      const { code, map } = await transform(text, { ...same, format: "cjs", sourcefile: name });
+      const own = name === "index.cjs" ? { target: "node18", banner: versionCheck } : {};
+      const { code, map } = await transform(text, { ...same, format: "cjs", sourcefile: name, ...own });
       await writeFile(path, `${code}//# sourceMappingURL=${name}.map\n`);
       await writeFile(`${path}.map`, map);
     }),
@@ -128,6 +146,18 @@ async function inAscii(name) {
   const text = await readFile(file, "utf8");
   const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   await writeFile(file, text.replace(/[^\0-\x7f]/g, escaped));
+}
+
+/** The sources of a map are named from where it will be. */
+async function fromDist(name) {
+  const map = JSON.parse(await readFile(join(out, name), "utf8"));
+  const there = dirname(join(root, "dist", name));
+  const here = dirname(join(out, name));
+  const sources = map.sources.map((source) =>
+    // Packages that are bundles themselves name theirs by addresses, and a file without sources names itself.
+    /^\w+:|^[^/]+$/.test(source) ? source : relative(there, resolve(here, source)).replaceAll("\\", "/"),
+  );
+  await writeFile(join(out, name), JSON.stringify({ ...map, sources }));
 }
 
 /**
@@ -167,7 +197,10 @@ const made = await Promise.all([
   }),
   build({
     ...options,
-    entryPoints: { leasefold: "src/calculations/leasefold.ts" },
+    entryPoints: {
+      leasefold: "src/calculations/leasefold.ts",
+      check: "packages/cli/check/leasefoldCheck.ts",
+    },
     format: "esm",
     outExtension: { ".js": ".mjs" },
   }),
@@ -221,6 +254,8 @@ const made = await Promise.all([
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
 const sharedFiles = (await readdir(out)).filter((name) => /^shared-.*\.cjs$/.test(name));
 await Promise.all(["index.cjs", "instance.cjs", "thread.cjs", ...sharedFiles].map(inAscii));
+const maps = (await readdir(out)).filter((name) => name.endsWith(".map"));
+await Promise.all(maps.map(fromDist));
 await writeFile(join(out, "LICENSES.txt"), bundledLicenses(metafiles));
 await buildOwnCalculations(root, out).catch((error) => {
   console.error(error.message);

@@ -1,16 +1,18 @@
-import { spawn, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { createConnection } from "node:net";
-import { constants } from "node:os";
 import { delimiter, join } from "node:path";
 import { byNpx, coreTools, coreToolsCommand } from "./coreTools.mjs";
+import { runGroup } from "./runGroup.mjs";
 
 /**
  * `npm start`: the app under the real Functions host. Builds, makes local.settings.json from the sample, starts
- * Azurite on its default ports unless something listens there, and runs `func start`, whose exit code it passes on.
+ * Azurite on its default ports unless something listens there, makes the queues, and runs `func start`, whose exit code it passes on.
  */
 const root = join(import.meta.dirname, "..");
 const env = { ...process.env, PATH: [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter) };
+// In a container it would make the host take itself for one of Linux Consumption.
+delete env.CONTAINER_NAME;
 const ports = { blob: 10_000, queue: 10_001, table: 10_002 };
 
 const [command, ...first] = coreToolsCommand(root, process.env.PATH ?? "", canFetch) ?? [];
@@ -28,25 +30,50 @@ if (!existsSync(settings)) {
   console.log("made local.settings.json from local.settings.sample.json");
 }
 
+const { Values = {}, Host = {} } = JSON.parse(readFileSync(settings, "utf8"));
+const connection = Values.DataStorage ?? "UseDevelopmentStorage=true";
+const namespace = Values.LEASEFOLD_NAMESPACE ?? "leasefold";
+
 const azurite = await startStorage();
-const host = spawn(command, [...first, "start"], {
-  cwd: root,
-  env,
-  stdio: "inherit",
-  shell: command.endsWith(".cmd") || (command === "npx" && process.platform === "win32"),
-});
-// Ctrl-C in a terminal reaches the host by itself; this process stays until that has ended.
-process.on("SIGINT", () => undefined);
-for (const name of ["SIGTERM", "SIGHUP"]) process.on(name, () => host.kill(name));
-const exitCode = await new Promise((resolve) => {
-  host.once("error", (error) => {
-    console.error(`cannot run ${command}: ${error.message}`);
-    resolve(1);
-  });
-  host.once("exit", (code, signal) => resolve(code ?? 128 + (constants.signals[signal] ?? 0)));
-});
+await makeQueues();
+void tellWhenReady();
+const isShell = command.endsWith(".cmd") || (command === "npx" && process.platform === "win32");
+const exitCode = await runGroup(command, [...first, "start"], { cwd: root, env, shell: isShell });
 await azurite?.stop();
 process.exit(exitCode);
+
+/** Queues that the triggers poll: for each that is missing the host prints ten lines, at every poll. */
+async function makeQueues() {
+  const { connectStorage } = await import("../src/azure/connectStorage.ts");
+  const { namesOf, queuesOf } = await import("../src/engine/model/names.ts");
+  try {
+    const { queues } = connectStorage({ connectionString: connection });
+    for (const name of queuesOf(namesOf(namespace))) await queues.ensureQueue(name);
+  } catch (error) {
+    console.error(`the queues were not made: ${error.message}`);
+  }
+}
+
+/** How to use the app, once the host answers: at its start it prints pages. */
+async function tellWhenReady() {
+  const base = `http://localhost:${Host.LocalHttpPort ?? 7071}/api`;
+  const answers = () =>
+    fetch(`${base}/health`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await answers())) await new Promise((resolve) => setTimeout(resolve, 1_000).unref());
+  const where = namespace === "leasefold" ? "" : ` --namespace ${namespace}`;
+  console.log(`
+the dashboard: ${base}/ui
+to submit a run from another terminal:
+  node bin/leasefold.js submit primes --to 1e9 --wait${where} --connection ${quoted(connection)}
+`);
+}
+
+function quoted(text) {
+  return /^[\w=.-]+$/.test(text) ? text : JSON.stringify(text);
+}
 
 /** The storage that local.settings.json means. One that runs already is used, and left running. */
 async function startStorage() {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inflateSync } from "node:zlib";
-import { brokenLaws, runSerially } from "leasefold";
+import { runSerially } from "leasefold";
+import { brokenLaws } from "leasefold/check";
 // biome-ignore lint/suspicious/noTsIgnore: it must also hold where the setting is on.
 // @ts-ignore: Node needs the ending, which TypeScript takes only with allowImportingTsExtensions.
 import calculation from "./mandelbrot.ts";

@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { brokenLaws, folderFiles, runSerially } from "leasefold";
+import { folderFiles, runSerially } from "leasefold";
+import { brokenLaws } from "leasefold/check";
 // biome-ignore lint/suspicious/noTsIgnore: it must also hold where the setting is on.
 // @ts-ignore: Node needs the ending, which TypeScript takes only with allowImportingTsExtensions.
 import { makeTexts } from "./make-texts.ts";

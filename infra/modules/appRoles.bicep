@@ -154,10 +154,7 @@ resource linkRole 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (res
     description: 'Leasefold signs links to results.'
     principalId: principalId
     principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId(
-      'Microsoft.Authorization/roleDefinitions',
-      roles['Storage Blob Delegator']
-    )
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles['Storage Blob Delegator'])
   }
 }
 

@@ -1,7 +1,7 @@
 // Workers in containers: `leasefold work` beside the apps, none while no pack waits. They have the roles of an app and lead
 // nothing. Their time limit and settings are those of the apps, or a pack would depend on where it runs.
 
-import { flexRegion, leasefoldSettings } from '../shared.bicep'
+import { flexRegion, leasefoldSettings, secretAddresses } from '../shared.bicep'
 
 @description('Prefix of every name.')
 @minLength(2)
@@ -50,6 +50,9 @@ param namespace string
 @description('Further LEASEFOLD_ settings.')
 param settings leasefoldSettings
 
+@description('Secrets of a Key Vault, by the names that the workers read them under: the address of each.')
+param keyVaultReferences secretAddresses
+
 @description('Blob service of the data account.')
 param blobServiceUri string
 
@@ -58,6 +61,9 @@ param queueServiceUri string
 
 @description('Workspace that takes what the workers print; empty for none.')
 param workspaceId string
+
+@description('Names of secrets take no capitals and no _.')
+func secretName(variable string) string => toLower(replace(variable, '_', '-'))
 
 var isConsumption = startsWith(profile, 'Consumption')
 // Its own name, as a profile on demand has; a dedicated one is named by us.
@@ -99,6 +105,11 @@ resource workers 'Microsoft.App/containerApps@2025-01-01' = {
     workloadProfileName: profileName
     configuration: {
       activeRevisionsMode: 'Single'
+      // Container Apps resolve no reference in a variable, and take the secret so.
+      secrets: map(
+        items(keyVaultReferences),
+        one => { name: secretName(one.key), keyVaultUrl: one.value, identity: identity.id }
+      )
       registries: empty(registry) ? [] : [{ server: registry, identity: identity.id }]
     }
     template: {
@@ -112,9 +123,10 @@ resource workers 'Microsoft.App/containerApps@2025-01-01' = {
             cpu: cores
             memory: '${cores * 2}Gi'
           }
-          env: map(
-            items(
-              union(
+          env: concat(
+            map(items(keyVaultReferences), one => { name: one.key, secretRef: secretName(one.key) }),
+            map(
+              items(union(
                 {
                   DataStorage__credential: 'managedidentity'
                   DataStorage__clientId: identity.properties.clientId
@@ -125,9 +137,9 @@ resource workers 'Microsoft.App/containerApps@2025-01-01' = {
                   AzureFunctionsJobHost__functionTimeout: '00:30:00'
                 },
                 mapValues(settings, value => string(value))
-              )
-            ),
-            one => { name: one.key, value: one.value }
+              )),
+              one => { name: one.key, value: one.value }
+            )
           )
           probes: [
             {

@@ -1,17 +1,27 @@
-// One app in one region: identity, host storage, plan, site. Nothing of the data lives here; the app can be deleted and
-// made again at any time.
+// One app in one region: plan, site, settings. Nothing of the data lives here; the app can be deleted and made again at any time.
 
-import { alwaysReadyGroup, flexRegion, leasefoldSettings, regionsWithoutZones } from '../shared.bicep'
+import { alwaysReadyGroup, flexRegion, leasefoldSettings, regionsWithoutZones, secretAddresses } from '../shared.bicep'
 
 @description('Name of the app.')
 @minLength(2)
 @maxLength(60)
 param name string
 
-@description('Name of the host storage account.')
-@minLength(3)
-@maxLength(24)
-param hostStorageName string
+@description('Resource id of the app\'s identity.')
+@minLength(1)
+param identityId string
+
+@description('Client id of the app\'s identity.')
+@minLength(1)
+param clientId string
+
+@description('Blob service of the account of its host.')
+@minLength(1)
+param hostBlobServiceUri string
+
+@description('Address of the container that packages are published to.')
+@minLength(1)
+param packageUri string
 
 @description('Region.')
 param location flexRegion
@@ -39,7 +49,7 @@ param maximumInstanceCount int
 @description('Instances that stay while there is nothing to do.')
 param alwaysReady alwaysReadyGroup[]
 
-@description('Whether the plan and host storage spread over zones.')
+@description('Whether the plan spreads over zones, where the region has them.')
 param zoneRedundant bool
 
 @description('What a deployment does to instances that work: Recreate ends them at once, RollingUpdate lets them finish.')
@@ -49,7 +59,7 @@ param siteUpdateStrategy string
 @description('Whether the HTTP API takes requests from the internet. Publishing, with a sign-in, works either way.')
 param publicHttp bool
 
-@description('Subnet that the app goes out through; empty for none. Host storage then answers on private endpoints only.')
+@description('Subnet that the app goes out through; empty for none.')
 param subnetId string
 
 @description('Prefix of every container and queue.')
@@ -66,59 +76,20 @@ param resultLinks bool
 @description('Further settings, by their names.')
 param settings leasefoldSettings
 
+@description('Secrets of a Key Vault, by the names that the app reads them under: the address of each.')
+param keyVaultReferences secretAddresses
+
 @description('Blob service of the data account.')
 param blobServiceUri string
 
 @description('Queue service of the data account.')
 param queueServiceUri string
 
-@description('Connection string of Application Insights, which holds no secret; empty for none.')
+@description('Whether the app writes to Application Insights.')
+param monitoring bool
+
+@description('Connection string of Application Insights, which holds no secret.')
 param telemetryConnection string
-
-var privateNetwork = !empty(subnetId)
-var packageContainer = 'package'
-var overZones = zoneRedundant && !contains(regionsWithoutZones, location)
-
-resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
-  name: '${name}-id'
-  location: location
-  tags: tags
-}
-
-resource hostStorage 'Microsoft.Storage/storageAccounts@2025-01-01' = {
-  name: hostStorageName
-  location: location
-  tags: tags
-  kind: 'StorageV2'
-  sku: { name: overZones ? 'Standard_ZRS' : 'Standard_LRS' }
-  properties: {
-    allowSharedKeyAccess: false
-    defaultToOAuthAuthentication: true
-    allowBlobPublicAccess: false
-    allowCrossTenantReplication: false
-    isLocalUserEnabled: false
-    minimumTlsVersion: 'TLS1_2'
-    supportsHttpsTrafficOnly: true
-    publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
-    networkAcls: {
-      bypass: 'None'
-      defaultAction: privateNetwork ? 'Deny' : 'Allow'
-    }
-  }
-}
-
-resource hostBlobs 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' = {
-  parent: hostStorage
-  name: 'default'
-}
-
-resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {
-  parent: hostBlobs
-  name: packageContainer
-  properties: {
-    publicAccess: 'None'
-  }
-}
 
 resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
   name: '${name}-plan'
@@ -128,7 +99,7 @@ resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
   sku: { name: 'FC1', tier: 'FlexConsumption' }
   properties: {
     reserved: true
-    zoneRedundant: overZones
+    zoneRedundant: zoneRedundant && !contains(regionsWithoutZones, location)
   }
 }
 
@@ -140,7 +111,7 @@ resource site 'Microsoft.Web/sites@2024-11-01' = {
   identity: {
     type: 'UserAssigned'
     userAssignedIdentities: {
-      '${identity.id}': {}
+      '${identityId}': {}
     }
   }
   properties: {
@@ -148,7 +119,9 @@ resource site 'Microsoft.Web/sites@2024-11-01' = {
     httpsOnly: true
     // Closed here, the site that packages are published to would be closed as well: so the API is closed by its own rule.
     publicNetworkAccess: 'Enabled'
-    virtualNetworkSubnetId: privateNetwork ? subnetId : null
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
+    // References to a Key Vault are resolved as this identity. Without it the app would get the text of the reference.
+    keyVaultReferenceIdentity: identityId
     // Flex takes some of these properties only, and refuses a site with any other (rule refused-site-config).
     siteConfig: {
       minTlsVersion: '1.2'
@@ -163,10 +136,10 @@ resource site 'Microsoft.Web/sites@2024-11-01' = {
       deployment: {
         storage: {
           type: 'blobContainer'
-          value: '${hostStorage.properties.primaryEndpoints.blob}${packageContainer}'
+          value: packageUri
           authentication: {
             type: 'UserAssignedIdentity'
-            userAssignedIdentityResourceId: identity.id
+            userAssignedIdentityResourceId: identityId
           }
         }
       }
@@ -176,10 +149,11 @@ resource site 'Microsoft.Web/sites@2024-11-01' = {
         maximumInstanceCount: maximumInstanceCount
         alwaysReady: alwaysReady
       }
+      // The platform takes it (API 2025-05-01), and the published types do not list it yet.
+      #disable-next-line BCP037
       siteUpdateStrategy: { type: siteUpdateStrategy }
     }
   }
-  dependsOn: [packages]
 }
 
 // The whole set: whatever is not here is gone after a deployment. Flex takes runtime and package from functionAppConfig,
@@ -190,10 +164,10 @@ resource appSettings 'Microsoft.Web/sites/config@2024-11-01' = {
   properties: union(
     {
       AzureWebJobsStorage__credential: 'managedidentity'
-      AzureWebJobsStorage__clientId: identity.properties.clientId
-      AzureWebJobsStorage__blobServiceUri: hostStorage.properties.primaryEndpoints.blob
+      AzureWebJobsStorage__clientId: clientId
+      AzureWebJobsStorage__blobServiceUri: hostBlobServiceUri
       DataStorage__credential: 'managedidentity'
-      DataStorage__clientId: identity.properties.clientId
+      DataStorage__clientId: clientId
       DataStorage__blobServiceUri: blobServiceUri
       DataStorage__queueServiceUri: queueServiceUri
       LEASEFOLD_NAMESPACE: namespace
@@ -205,40 +179,40 @@ resource appSettings 'Microsoft.Web/sites/config@2024-11-01' = {
       // which may wait for an instance to start.
       AzureFunctionsJobHost__functionTimeout: '00:30:00'
       LEASEFOLD_BUDGET_S: '1500'
+      AzureWebJobsDisableHomepage: 'true'
       // The timer trigger reads this one itself, so it must be there.
       LEASEFOLD_SCHEDULE: '0 * * * * *'
     },
-    empty(telemetryConnection)
-      ? {}
-      : {
+    monitoring
+      ? {
           APPLICATIONINSIGHTS_CONNECTION_STRING: telemetryConnection
-          APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identity.properties.clientId};Authorization=AAD'
-        },
-    mapValues(settings, value => string(value))
+          APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${clientId};Authorization=AAD'
+        }
+      : {},
+    mapValues(settings, value => string(value)),
+    mapValues(keyVaultReferences, uri => '@Microsoft.KeyVault(SecretUri=${uri})')
   )
 }
 
-resource publishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = [
-  for channel in ['scm', 'ftp']: {
-    parent: site
-    name: channel
-    properties: {
-      allow: false
-    }
+// Two resources and no loop: their type depends on the name, which a compiler knows only where it is written out.
+resource scmPublishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = {
+  parent: site
+  name: 'scm'
+  properties: {
+    allow: false
   }
-]
+}
+
+resource ftpPublishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = {
+  parent: site
+  name: 'ftp'
+  properties: {
+    allow: false
+  }
+}
 
 @description('Name of the app.')
 output name string = site.name
 
-@description('Object id of the app\'s identity.')
-output principalId string = identity.properties.principalId
-
 @description('Host name under which the API answers.')
 output hostName string = site.properties.defaultHostName
-
-@description('Resource id of the host storage account.')
-output hostStorageId string = hostStorage.id
-
-@description('Name of the host storage account.')
-output hostStorageName string = hostStorage.name

@@ -82,10 +82,7 @@ resource signLinks 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (re
   properties: {
     principalId: who.principalId
     principalType: who.principalType
-    roleDefinitionId: subscriptionResourceId(
-      'Microsoft.Authorization/roleDefinitions',
-      roles['Storage Blob Delegator']
-    )
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles['Storage Blob Delegator'])
   }
 }
 

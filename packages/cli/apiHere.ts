@@ -46,7 +46,7 @@ export async function workersHere(session: Session): Promise<PlanWorkers> {
 
 const here = "http://127.0.0.1/api/";
 const silent = { warn: () => undefined, error: () => undefined };
-const facts = { version, instance: "leasefold", lastTickAgeMs: () => undefined, readOnly: () => false };
+const facts = { version, instance: () => "leasefold", lastTickAgeMs: () => undefined, readOnly: () => false };
 
 /** `leasefold/client` over these ports, without a socket. It throws what a route throws, and not the problem that HTTP tells of it. */
 export function apiHere(ports: ApiPorts): Leasefold {

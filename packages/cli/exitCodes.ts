@@ -10,6 +10,7 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
   [5, "the signed-in identity lacks a role"],
   [6, "stored data is damaged or of a newer version"],
   [7, "the calculation failed, in a run or tried here; check: it breaks a law"],
+  [8, "the result has gaps, and --allow-gaps was not given"],
   [70, "a bug in Leasefold"],
   [75, "lead: another leads, and --wait was not given"],
   [76, "lead: the lease was lost and the command stopped; else its own exit code"],
@@ -22,6 +23,7 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
 export const failed = 1;
 export const wrongUsage = 2;
 export const calculationFailed = 7;
+export const hasGaps = 8;
 export const anotherLeads = 75;
 export const lostLease = 76;
 

@@ -1,14 +1,15 @@
-import type { Client } from "../../src/engine/client/client.ts";
-import { type Workers, workers } from "../../src/engine/client/inspection/workers.ts";
-import { type LeaderView, leader } from "../../src/engine/client/leader.ts";
+import type { Workers } from "../../src/engine/client/inspection/workers.ts";
+import type { LeaderView } from "../../src/engine/client/leader.ts";
 import { findManifest } from "../../src/engine/client/result.ts";
 import type { RunView } from "../../src/engine/client/runView.ts";
-import { status } from "../../src/engine/client/status.ts";
 import { exitCodeOfEnd, StorageError } from "../../src/engine/model/errors.ts";
 import { refusedText } from "../../src/engine/model/identity.ts";
 import { waitsText } from "../../src/engine/model/waitsText.ts";
+import type { Leasefold } from "../client/leasefoldClient.ts";
+import { apiOf } from "./apiHere.ts";
 import type { Session } from "./cli.ts";
 import { diagnose } from "./doctor/diagnose.ts";
+import { hasGaps } from "./exitCodes.ts";
 import { liveLine, progressLine } from "./render/progress.ts";
 import { type Note, type RunFacts, renderRun, type WorkerFact } from "./render/runScreen.ts";
 import { duration, oneLine, type Screen, stateText } from "./render/text.ts";
@@ -42,7 +43,7 @@ const aroundMs = 1_000;
  */
 export async function watchRun(
   session: Session,
-  client: Client,
+  api: Leasefold,
   run: string,
   screen: Screen,
   more?: WatchMore,
@@ -55,7 +56,7 @@ export async function watchRun(
   let busy = 0;
   let down: string | undefined;
   let waiting: string | undefined;
-  let isUntold = true;
+  let isUntold = more === undefined;
   const note = async (line: string): Promise<void> => {
     live.clear();
     await session.note(line);
@@ -65,11 +66,10 @@ export async function watchRun(
     const nowMs = clock.monotonicMs();
     const due = asksAround && (around === undefined || nowMs - around.atMs >= (more?.everyMs ?? aroundMs));
     const noSigns: Workers = { workers: [], runs: [], unreadable: [] };
-    const signs = due && more === undefined ? workers(client) : noSigns;
     const [view, seen, found] = await Promise.all([
-      status(client, run),
-      due ? leader(client, signal) : undefined,
-      signs,
+      api.run(run).status(),
+      due ? api.leader() : undefined,
+      due && more === undefined ? api.workers() : noSigns,
     ]);
     if (seen !== undefined) around = { atMs: nowMs, leader: seen, found };
     return view;
@@ -110,7 +110,7 @@ export async function watchRun(
         if (isUntold && view.word === "waiting" && clock.monotonicMs() - startMs >= untakenMs) {
           isUntold = false;
           live.clear();
-          await noteNobodyLeads(session, client, run);
+          await noteNobodyLeads(session, run);
         }
       }
       await clock.sleep(more?.everyMs ?? pollMs(clock.monotonicMs() - startMs), signal);
@@ -140,12 +140,16 @@ export const exitCodeOfRun = ({ phase, error }: RunView): number =>
   phase === "failed" || phase === "cancelled" ? exitCodeOfEnd(error?.code) : 0;
 
 /** Shows a run's progress until it has ended, then prints its result or writes it to a file; sets the exit code. */
-export async function waitForEnd(session: Session, run: string, output: string | undefined): Promise<void> {
+export async function waitForEnd(
+  session: Session,
+  run: string,
+  { output, allowGaps }: { readonly output?: string | undefined; readonly allowGaps?: boolean },
+): Promise<void> {
   const { cli } = session;
   const client = await session.client();
-  const view = await watchRun(session, client, run, cli.err);
+  const view = await watchRun(session, await apiOf(session), run, cli.err);
   if (view.active) return await session.note(`${view.run} continues without being watched`);
-  session.exitCode = exitCodeOfRun(view);
+  session.exitCode = view.word === "complete-with-gaps" && allowGaps !== true ? hasGaps : exitCodeOfRun(view);
   const ended = `${view.run} ${stateText(view)} after ${duration(view.elapsedS)}`;
   if (view.phase !== "complete") {
     if (session.json()) return await session.printJson(view);
@@ -165,28 +169,27 @@ const untakenMs = 5_000;
 /** Waits until a leader has seen a new run. If none has in time, notes why the run waits. */
 export async function noteUntaken(session: Session, run: string): Promise<void> {
   const { clock, signal } = session.cli;
-  const client = await session.client();
+  const { status } = (await apiOf(session)).run(run);
   const untilMs = clock.monotonicMs() + untakenMs;
-  while ((await status(client, run)).word === "waiting" && !signal.aborted) {
-    if (clock.monotonicMs() >= untilMs) return await noteNobodyLeads(session, client, run);
+  while ((await status()).word === "waiting" && !signal.aborted) {
+    if (clock.monotonicMs() >= untilMs) return await noteNobodyLeads(session, run);
     await clock.sleep(pollMs(untakenMs), signal);
   }
 }
 
 /** Notes that nobody leads, how to start an instance, and what `doctor` finds; nothing if somebody leads. */
-async function noteNobodyLeads(session: Session, client: Client, run: string): Promise<void> {
-  const { env, signal } = session.cli;
-  if ((await leader(client, signal)).kind === "leading") return;
+async function noteNobodyLeads(session: Session, run: string): Promise<void> {
+  const { env } = session.cli;
+  if ((await (await apiOf(session)).leader()).kind === "leading") return;
   await session.note(
     `nobody leads: no instance has taken ${run} for ${untakenMs / 1_000} s, so it waits. Start the function app of ` +
       'this storage, or use "leasefold up", which runs instances and a storage of their own',
   );
-  const connect = async () => client;
   const findings = await diagnose({
     env,
     ofApp: false,
     hostJson: undefined,
-    storage: { namedBy: "this command", connect },
+    storage: { namedBy: "this command", connect: () => session.client() },
   });
   const bad = findings.filter(({ state }) => state === "wrong" || state === "warning");
   for (const { what, cure = "" } of bad) await session.note(`doctor: ${what}; ${cure}`);

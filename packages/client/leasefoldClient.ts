@@ -1,24 +1,28 @@
-import type { Costs, CostsQuery } from "../../src/engine/client/costs.ts";
-import type { DescribedCalculation } from "../../src/engine/client/describeCalculations.ts";
-import type { RunEstimate } from "../../src/engine/client/estimate/estimateRun.ts";
-import type { PlanRequest } from "../../src/engine/client/estimate/planInThread.ts";
-import type { UploadedBytes } from "../../src/engine/client/inputs.ts";
-import type { Workers } from "../../src/engine/client/inspection/workers.ts";
-import type { LeaderView } from "../../src/engine/client/leader.ts";
-import type { PeekedQueue, QueueView } from "../../src/engine/client/queues.ts";
-import type { RunRequest } from "../../src/engine/client/runRequest.ts";
-import type { RunsPage } from "../../src/engine/client/runs.ts";
-import type { Submitted } from "../../src/engine/client/submit.ts";
+import type {
+  Answers,
+  Calculation,
+  Costs,
+  Estimate,
+  Leader,
+  PlanRequest,
+  Queue,
+  QueueMessages,
+  RunRequest,
+  Runs,
+  Submitted,
+  Workers,
+} from "./apiTypes.ts";
 import { type Ask, asker, jsonBy, persist } from "./request.ts";
 import { query, type Run, runOf } from "./run.ts";
 import { schedulesOf } from "./schedules.ts";
 
 /**
  * What `import … from "leasefold/client"` gives: the HTTP API for programs, in Node from 20 on and in browsers, without a
- * dependency. Types are those of the API's answers.
+ * dependency. Types are those of the API's schemas.
  *
  * Not promised: that a command has taken effect when its call returns. The leader executes it, and `status` shows that.
  */
+export type * as api from "./apiTypes.ts";
 export type { DownloadOptions, Result } from "./download.ts";
 export { ApiError, type ErrorKind } from "./request.ts";
 export type { Run, SoFar } from "./run.ts";
@@ -64,6 +68,13 @@ export interface RunsOptions {
   readonly cursor?: string;
 }
 
+export interface CostsOptions {
+  /** Of each value of this tag, too. */
+  readonly by?: string | undefined;
+  readonly since?: string | undefined;
+  readonly tag?: string | readonly string[] | undefined;
+}
+
 /** Asks nothing yet. */
 export const connect = ({ url, fetch: send = fetch, ...proofs }: ConnectOptions): Leasefold =>
   clientOf(asker({ url: url.endsWith("/") ? url : `${url}/`, fetch: send, proof: () => proofOf(proofs) }));
@@ -90,14 +101,14 @@ export function clientOf(ask: Ask) {
     },
     run: (id: string): Run => runOf(ask, id),
     /** Active runs, then ended ones a page at a time, newest first. */
-    runs: (options: RunsOptions = {}) => get<RunsPage>(`runs${query(options)}`),
+    runs: (options: RunsOptions = {}) => get<Runs>(`runs${query(options)}`),
     /** Size, duration and cost of a run. Stores nothing. */
     plan: (request: PlanRequest, { signal }: { readonly signal?: AbortSignal } = {}) =>
-      post<RunEstimate>("plan", request, signal),
+      post<Estimate>("plan", request, signal),
     calculations: async () =>
-      (await get<{ readonly calculations: readonly DescribedCalculation[] }>("calculations")).calculations,
+      (await get<{ readonly calculations: readonly Calculation[] }>("calculations")).calculations,
     /** What runs cost, of all and by the values of a tag: `{ by: "team", since: "30d" }`. */
-    costs: (options: CostsQuery = {}) => get<Costs>(`costs${query(options)}`),
+    costs: (options: CostsOptions = {}) => get<Costs>(`costs${query(options)}`),
     /** Uploads one file of at most 8 MiB to `prefix/path`; the answer has the source that calculations take. */
     upload: (
       path: string,
@@ -106,20 +117,23 @@ export function clientOf(ask: Ask) {
     ) =>
       persist(
         () =>
-          json<UploadedBytes>(`uploads/${path.split("/").map(encodeURIComponent).join("/")}${query(given)}`, {
-            method: "POST",
-            bytes: body,
-            signal,
-          }),
+          json<Answers["postUploadsPrefixPath"]>(
+            `uploads/${path.split("/").map(encodeURIComponent).join("/")}${query(given)}`,
+            {
+              method: "POST",
+              bytes: body,
+              signal,
+            },
+          ),
         { signal },
       ),
     schedules: schedulesOf(ask),
-    leader: () => get<LeaderView>("leader"),
+    leader: () => get<Leader>("leader"),
     workers: () => get<Workers>("workers"),
     /** The first messages of a queue, which stay in it. */
     peek: (queue: string, { n }: { readonly n?: number } = {}) =>
-      get<PeekedQueue>(`queues/${encodeURIComponent(queue)}${query({ n })}`),
-    queues: async () => (await get<{ readonly queues: readonly QueueView[] }>("queues")).queues,
+      get<QueueMessages>(`queues/${encodeURIComponent(queue)}${query({ n })}`),
+    queues: async () => (await get<{ readonly queues: readonly Queue[] }>("queues")).queues,
   };
 }
 

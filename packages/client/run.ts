@@ -1,13 +1,15 @@
-import type { Commanded } from "../../src/engine/client/commands/command.ts";
-import type { Failures } from "../../src/engine/client/failures.ts";
-import type { Durations } from "../../src/engine/client/inspection/durations.ts";
-import type { PackMap } from "../../src/engine/client/inspection/packMap.ts";
-import type { Timeline } from "../../src/engine/client/inspection/timeline.ts";
-import type { Logs } from "../../src/engine/client/logs.ts";
-import type { Verification } from "../../src/engine/client/questions/verify.ts";
-import type { FoundResult } from "../../src/engine/client/result.ts";
-import type { ResultLink } from "../../src/engine/client/resultLink.ts";
-import type { RunView } from "../../src/engine/client/runView.ts";
+import type {
+  Commanded,
+  Durations,
+  Failures,
+  Logs,
+  Manifest,
+  PackMap,
+  ResultLink,
+  Run as RunView,
+  Timeline,
+  Verification,
+} from "./apiTypes.ts";
 import { type DownloadOptions, download, type Result } from "./download.ts";
 import { ApiError, type Ask, jsonBy, persist } from "./request.ts";
 
@@ -86,7 +88,8 @@ export function runOf(ask: Ask, id: string) {
       }
     },
     /** A link that reads the result from storage without a key, for 15 minutes. Throws `ApiError` with `links-off` by default. */
-    resultLink: (given: { readonly generation?: number } = {}) => get<ResultLink>("result/link", given),
+    resultLink: (given: { readonly generation?: number | undefined } = {}) =>
+      get<ResultLink>("result/link", given),
     /** Waits for a worker, at most `wait` seconds. Throws `ApiError` with `nothing-yet` or `no-answer`. */
     async soFar({ wait, signal }: Waiting & { readonly wait?: number } = {}): Promise<SoFar> {
       const answer = await ask(`${path}/result${query({ soFar: true, wait })}`, { signal });
@@ -103,8 +106,7 @@ export function runOf(ask: Ask, id: string) {
     file: (name: string, options?: DownloadOptions) =>
       download(ask, `${path}/files/${encodeURIComponent(name)}`, options),
     /** What a result was made of: hash, gaps, code, terms. */
-    manifest: (given: { readonly generation?: number } = {}) =>
-      get<FoundResult["manifest"]>("manifest", given),
+    manifest: (given: { readonly generation?: number } = {}) => get<Manifest>("manifest", given),
     /** `inputs`: with those of failed chunks. */
     failures: (given: { readonly max?: number; readonly inputs?: boolean } = {}) =>
       get<Failures>("failures", given),

@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { key } from "./data/hooks.ts";
+import { opensWithoutKey } from "./data/key.ts";
 import { takeToken } from "./route.ts";
 import { App } from "./shell/app.tsx";
 import "./styles/styles.css";
@@ -12,6 +13,9 @@ function takeKey(): void {
 }
 takeKey();
 window.addEventListener("hashchange", takeKey);
+
+if (key.key === undefined && (await opensWithoutKey(document.baseURI, window.fetch.bind(window))))
+  key.set("", false);
 
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);

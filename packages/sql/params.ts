@@ -1,8 +1,26 @@
 import * as z from "zod";
 import { fileKinds } from "./sources/fileFormat.ts";
+import { splitList } from "./sources/fitting.ts";
 import { resultFormats } from "./writeRows.ts";
 
 const tablePattern = /^[A-Za-z_][A-Za-z0-9_]{0,62}=[a-z0-9$][a-z0-9-]{0,62}\/.+$/;
+
+const typePattern = /^("(?:[^"]|"")+"|[^=",]+)=\s*[A-Za-z][\w ]*(\([\w, ]*\))?(\[\])*$/;
+
+/** The types of columns that a parameter says. */
+export const typesOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    splitList(text).map((one) => {
+      const [, name = "", type = ""] = /^(.*?)=([^=]*)$/s.exec(one) ?? [];
+      return [
+        name
+          .trim()
+          .replace(/^"(.*)"$/s, "$1")
+          .replaceAll('""', '"'),
+        type.trim().toUpperCase(),
+      ];
+    }),
+  );
 
 /** What a run of `sql` is asked. */
 export const sqlParams = z.strictObject({
@@ -32,6 +50,15 @@ export const sqlParams = z.strictObject({
     .max(4_000)
     .default("")
     .describe("options of DuckDB's reader: dateformat='%b %d %Y', thousands=',', types={'zip': 'varchar'}"),
+  types: z
+    .string()
+    .max(4_000)
+    .default("")
+    .refine(
+      (text) => splitList(text).every((one) => typePattern.test(one)),
+      "must be column=TYPE, column=TYPE",
+    )
+    .describe("types of columns, as kwh=DOUBLE, zip=VARCHAR; the others are found in the first files"),
   chunkBytes: z.coerce
     .number()
     .int()

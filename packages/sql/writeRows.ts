@@ -32,34 +32,29 @@ export async function writeRows(query: string, format: ResultFormat, session: Se
     return { body: await arrowFile(rows, session), ...what };
   }
   const path = newPath(session);
-  await session.run(`copy (${rows}) to ${textLiteral(path)} (${copyOptions[format]})`);
-  return { body: await readFile(path), ...what };
+  await session.run(`copy (${rows}\n) to ${textLiteral(path)} (${copyOptions[format]})`);
+  const body = await readFile(path);
+  return format === "json" || format === "ndjson" ? { ...strictJson(body), ...what } : { body, ...what };
+}
+
+/** JSON has no NaN and no infinities, which DuckDB writes as bare words: they are null, and a note says so. */
+function strictJson(body: Buffer): Pick<ResultBytes, "body" | "notes"> {
+  if (!body.includes("NaN") && !body.includes("Infinity")) return { body };
+  let count = 0;
+  const text = body.toString("latin1").replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)/g, (token) => {
+    if (token.startsWith('"')) return token;
+    count += 1;
+    return "null";
+  });
+  if (count === 0) return { body };
+  const note = `${count} value${count === 1 ? " is" : "s are"} NaN or infinite, which JSON cannot say: null in the result; csv, parquet and arrow keep them`;
+  return { body: Buffer.from(text, "latin1"), notes: [note] };
 }
 
 async function withoutWide(query: string, session: Session): Promise<string> {
-  const { select } = await castColumns(
-    query,
-    (type) => /^U?HUGEINT$/.test(type) && "decimal(38, 0)",
-    session,
-  );
-  return select;
-}
-
-/** A query with some of its columns cast to another type, and these with the type that they have. */
-export async function castColumns(
-  query: string,
-  castTo: (type: string) => string | false,
-  session: Session,
-): Promise<{ select: string; cast: (readonly [name: string, type: string])[] }> {
-  const columns = await session.rows(`describe ${query}`);
-  const all = columns.map((row) => [String(row["column_name"]), String(row["column_type"])] as const);
-  const cast = all.filter(([, type]) => castTo(type) !== false);
-  const to = cast.map(([name, type]) => [name, `${castTo(type)}`] as const);
-  return { select: cast.length === 0 ? query : `select ${starOf(to)} from (${query})`, cast };
-}
-
-/** All columns, some of them cast. */
-export function starOf(casts: readonly (readonly [name: string, type: string])[]): string {
-  const replaced = casts.map(([name, type]) => `cast(${identifier(name)} as ${type}) as ${identifier(name)}`);
-  return replaced.length === 0 ? "*" : `* replace (${replaced.join(", ")})`;
+  const columns = await session.columns(query);
+  const wide = columns.filter(([, type]) => /^U?HUGEINT$/.test(type));
+  if (wide.length === 0) return query;
+  const casts = wide.map(([name]) => `cast(${identifier(name)} as decimal(38, 0)) as ${identifier(name)}`);
+  return `select * replace (${casts.join(", ")}) from (${query}\n)`;
 }

@@ -1,65 +1,61 @@
-import { bicepCli, fails } from "./bicepCli.ts";
-import { type Project, readFiles, readProject, rootNames } from "./project.ts";
-import { constraints } from "./rules/constraints.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { compile, findCompiler } from "./compiler.ts";
+import { type Finding, lineOf } from "./finding.ts";
+import { isSnapshot, type Project, readFiles, readProject } from "./project.ts";
 import { delivery } from "./rules/delivery.ts";
-import { deployed } from "./rules/deployed.ts";
 import { drift } from "./rules/drift.ts";
-import { driftSettings } from "./rules/driftSettings.ts";
-import { hostJson } from "./rules/hostJson.ts";
-import { identifiers } from "./rules/identifiers.ts";
-import { leastRights } from "./rules/leastRights.ts";
-import { modules } from "./rules/modules.ts";
-import { parameterFiles } from "./rules/parameterFiles.ts";
-import { resourceTypes } from "./rules/resourceTypes.ts";
-import { security } from "./rules/security.ts";
-import type { Finding } from "./syntax.ts";
-
-const rules: readonly ((project: Project) => Finding[])[] = [
-  identifiers,
-  modules,
-  resourceTypes,
-  security,
-  leastRights,
-  constraints,
-  parameterFiles,
-  drift,
-  driftSettings,
-  hostJson,
-  deployed,
-];
+import { platform } from "./rules/platform.ts";
+import { refused } from "./rules/refusals.ts";
+import { rights } from "./rules/rights.ts";
+import { settings } from "./rules/settings.ts";
 
 /**
- * Everything that can be said of the infrastructure without a network: its grammar, names, types, security, and whether it
- * says what the code says. Not that Azure will take it: only `what-if` and a deployment tell that.
+ * What no compiler knows: whether the infrastructure says what the code says, gives no right too many, and holds nothing that Azure
+ * has refused. It reads the snapshots and, where the compiler is there, what it made of the templates.
  */
-export async function checkInfra(
+export function checkProject(project: Project): Finding[] {
+  return [platform, refused, rights, drift, settings, delivery].flatMap((rule) => rule(project));
+}
+
+/** Snapshots that are not what the compiler says now, by their path. */
+export const staleSnapshots = (
   files: ReadonlyMap<string, string>,
-  names: readonly string[],
-): Promise<Finding[]> {
-  const { project, syntax } = await readProject(files);
-  if (syntax.length > 0) return [...syntax];
-  const found = [...rules.flatMap((rule) => rule(project)), ...delivery(project, names)];
-  return found.sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column);
-}
+  snapshots: ReadonlyMap<string, string>,
+): string[] => [
+  ...[...snapshots].filter(([file, text]) => files.get(file) !== text).map(([file]) => file),
+  ...[...files.keys()].filter((file) => isSnapshot(file) && !snapshots.has(file)),
+];
 
-export const lineOf = ({ file, line, column, rule, message }: Finding): string =>
-  `${file}:${line}:${column} ${rule} ${message}`;
-
-if (process.argv[1] === import.meta.filename && process.argv.includes("--rules")) {
-  // Not awaited here: it imports this file.
-  void import("../../test/infra/showRules.ts");
-} else if (process.argv[1] === import.meta.filename) {
+/** `npm run infra:check [-- --update]`; `--update` writes the snapshots anew. */
+async function main(): Promise<void> {
   const files = readFiles();
-  const findings = await checkInfra(files, rootNames());
-  const templates = [...files.keys()].filter((file) => file.endsWith(".bicep"));
-  const told = bicepCli(templates, ["infra/main.bicep", "infra/bootstrap.bicep"]);
-  const all = [...findings, ...(told ?? [])];
-  for (const finding of all) console.log(lineOf(finding));
-  const count = all.filter(fails).length;
-  const cli =
-    told === undefined
-      ? "the Bicep CLI is not on the path, so build, lint and format were left out"
-      : "Bicep CLI: build, lint, format";
-  console.log(`infra: ${templates.length} templates, ${count} findings (${cli})`);
-  process.exitCode = count > 0 ? 1 : 0;
+  const compiler = findCompiler();
+  const found: string[] = [];
+  if (compiler === undefined) {
+    console.log(
+      "infra: there is no Bicep compiler (.ci/bicep gets it): templates and snapshots were not compared",
+    );
+  } else {
+    const { told, templates, snapshots } = await compile(compiler, files);
+    found.push(...told);
+    for (const file of staleSnapshots(files, snapshots)) {
+      const text = snapshots.get(file);
+      if (!process.argv.includes("--update"))
+        found.push(`${file} is not what is deployed now: run npm run infra:check -- --update`);
+      else if (text === undefined) found.push(`${file} has no parameter file that compiles`);
+      else {
+        writeFileSync(join(import.meta.dirname, "../..", file), text);
+        files.set(file, text);
+        console.log(`infra: wrote ${file}`);
+      }
+    }
+    found.push(...checkProject(readProject(files, templates)).map(lineOf));
+  }
+  if (compiler === undefined) found.push(...checkProject(readProject(files)).map(lineOf));
+  for (const line of new Set(found)) console.log(line);
+  console.log(`infra: ${new Set(found).size} findings`);
+  process.exitCode = found.length > 0 ? 1 : 0;
 }
+
+if (process.argv[1] === import.meta.filename) await main();

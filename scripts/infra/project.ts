@@ -1,38 +1,34 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
+import type { Compiled } from "./compiler.ts";
 import { type Facts, readFacts } from "./facts.ts";
-import { type SchemaSummary, schemaFiles } from "./schemas.ts";
-import type { Node } from "./syntax.ts";
-import { bicepParser, type Finding, syntaxFindings } from "./syntax.ts";
-import { type Declaration, readTemplate, type Template } from "./template.ts";
+import type { Fields, Resource } from "./json.ts";
 
-/** Everything the check looks at. The texts come as a map, so that a test can plant a mistake in one of them. */
+/** What the rules look at. It comes as values, so that a test can change one of them. */
 export interface Project {
+  /** Texts by their path, which uses `/`. */
   readonly files: ReadonlyMap<string, string>;
-  readonly templates: ReadonlyMap<string, Template>;
+  /** What each parameter file deploys, by the path of its snapshot. */
+  readonly snapshots: ReadonlyMap<string, readonly Resource[]>;
+  /** The compiled templates `main` and `bootstrap`; none where the compiler is missing. */
+  readonly templates: Compiled["templates"];
   readonly facts: Facts;
-  readonly schemas: SchemaSummary;
-  /** The template of a module path or an import, as written in `from`. */
-  resolve(from: Template, path: string): Template | undefined;
-  /** A declaration by its name, in the file or where it is imported from. */
-  lookUp(from: Template, name: string): { template: Template; declaration: Declaration } | undefined;
+  /** The names in the root folder, to see what a package would take along. */
+  readonly rootNames: readonly string[];
 }
 
 const root = join(import.meta.dirname, "..", "..");
 const wanted =
-  /^(infra\/.*|\.github\/workflows\/.*|[^/]+\.(json|yaml|md)|\.funcignore|src\/.*\.ts|docs\/[^/]+\.md|scripts\/(build|ownCalculations)\.mjs)$/;
+  /^(infra\/.*|\.ci\/.*|\.github\/workflows\/.*|[^/]+\.(json|yaml|md)|\.funcignore|src\/.*\.ts|docs\/[^/]+\.md|scripts\/(build|ownCalculations)\.mjs)$/;
 
-/** Reads the files of the repository that the check is about; paths are relative and use `/`. */
+/** Reads the files of the repository that the check is about. */
 export function readFiles(): Map<string, string> {
-  const folders = ["infra", ".github", "src", "packages", "docs"];
-  const inside = folders.flatMap((folder) =>
+  const inside = ["infra", ".ci", ".github", "src", "docs"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) =>
-      posix.join(folder, name),
+      posix.join(folder, name.replaceAll("\\", "/")),
     ),
   );
-  const names = [...readdirSync(root), "scripts/build.mjs", "scripts/ownCalculations.mjs", ...inside].map(
-    (name) => name.replaceAll("\\", "/"),
-  );
+  const names = [...readdirSync(root), "scripts/build.mjs", "scripts/ownCalculations.mjs", ...inside];
   return new Map(
     names
       .filter((name) => wanted.test(name) && statSync(join(root, name)).isFile())
@@ -40,44 +36,21 @@ export function readFiles(): Map<string, string> {
   );
 }
 
-/** The names in the root folder, to see what a package would take along. */
-export const rootNames = (): string[] => readdirSync(root);
+const snapshotEnding = ".snapshot.json";
+export const isSnapshot = (file: string): boolean =>
+  file.startsWith("infra/") && file.endsWith(snapshotEnding);
 
-let parser: Promise<(text: string) => Node> | undefined;
-/** Trees by their text: a test asks again and again with one file changed. */
-const trees = new Map<string, Node>();
-
-/** Parses every template; what is no Bicep is told and its rules are not asked. */
-export async function readProject(
+export function readProject(
   files: ReadonlyMap<string, string>,
-): Promise<{ readonly project: Project; readonly syntax: readonly Finding[] }> {
-  parser ??= bicepParser();
-  const parse = await parser;
-  const syntax: Finding[] = [];
-  const templates = new Map<string, Template>();
-  for (const [file, text] of files) {
-    if (!file.endsWith(".bicep")) continue;
-    const tree = trees.get(text) ?? parse(text);
-    trees.set(text, tree);
-    syntax.push(...syntaxFindings(file, tree));
-    templates.set(file, readTemplate(file, tree));
-  }
-  const resolve = (from: Template, path: string) =>
-    templates.get(posix.normalize(posix.join(posix.dirname(from.file), path)));
-  const project: Project = {
-    files,
-    templates,
-    facts: readFacts(files),
-    schemas: schemaFiles(files),
-    resolve,
-    lookUp(from, name) {
-      const own = from.declarations.find((one) => one.name === name && one.kind !== "output");
-      if (own !== undefined) return { template: from, declaration: own };
-      const source = from.imports.find((one) => one.names.includes(name));
-      const template = source === undefined ? undefined : resolve(from, source.from);
-      const declaration = template?.declarations.find((one) => one.name === name);
-      return template === undefined || declaration === undefined ? undefined : { template, declaration };
-    },
+  templates: ReadonlyMap<string, Fields> = new Map(),
+): Project {
+  const snapshots = [...files].flatMap(([file, text]) => {
+    if (!isSnapshot(file)) return [];
+    const { predictedResources } = JSON.parse(text) as { predictedResources: readonly Resource[] };
+    return [[file, predictedResources] as const];
+  });
+  return {
+    ...{ files, templates, snapshots: new Map(snapshots) },
+    ...{ facts: readFacts(files), rootNames: readdirSync(root) },
   };
-  return { project, syntax };
 }

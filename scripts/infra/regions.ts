@@ -8,8 +8,8 @@ const both =
   "germanywestcentral japaneast koreacentral northeurope norwayeast southafricanorth southcentralus southeastasia " +
   "swedencentral uaenorth uksouth westeurope westus2 westus3";
 
-const withGeoZones: ReadonlySet<string> = new Set(both.split(" "));
-const withZones: ReadonlySet<string> = new Set([...withGeoZones, "italynorth", "spaincentral"]);
+export const withGeoZones: ReadonlySet<string> = new Set(both.split(" "));
+export const withZones: ReadonlySet<string> = new Set([...withGeoZones, "italynorth", "spaincentral"]);
 
 /** What each redundancy asks of a region. */
 export function offers(region: string, sku: string): boolean {

@@ -21,6 +21,7 @@ export function startApp(builtIn: readonly AnyCalculation[]): void {
   let made: Promise<App> | undefined;
   let start: (() => Promise<App>) | undefined;
   let isReadOnly = true;
+  let holder = "-";
   const readOnly = (): boolean => isReadOnly;
 
   // Something is registered before the settings are read: a start that fails with nothing registered looks to the
@@ -30,7 +31,7 @@ export function startApp(builtIn: readonly AnyCalculation[]): void {
     {
       version,
       readOnly,
-      instance: process.env["LEASEFOLD_INSTANCE"] ?? "-",
+      instance: () => holder,
       // The build puts it here.
       commit: process.env["BUILD_COMMIT"] || undefined,
       lastTickAgeMs: lifecycle.lastTickAgeMs,
@@ -40,6 +41,7 @@ export function startApp(builtIn: readonly AnyCalculation[]): void {
   try {
     const config = readStartupConfig(process.env);
     isReadOnly = config.settings.LEASEFOLD_READ_ONLY;
+    holder = config.holder;
     start = () => makeApp(config, builtIn);
     registerTriggers(config.settings.LEASEFOLD_NAMESPACE, getApp, lifecycle);
     shallowBodies();

@@ -11,6 +11,13 @@ const requestCapMs = 60_000;
 /** A body adds its time at one MiB per second. */
 const capMsPerByte = 1000 / 2 ** 20;
 
+/**
+ * The version of the storage API that is asked for. The SDKs send their newest, which stamps of Azure get one after the other: for
+ * months some accounts of a region refused it with 400 `InvalidHeaderValue` (github.com/Azure/azure-sdk-for-go/issues/27543). This one
+ * is more than a year old, and has all that is used here.
+ */
+export const apiVersion = "2025-07-05";
+
 export interface AzureCall {
   readonly signal: AbortSignal;
   /** Restarts the cap: bytes have arrived. */

@@ -6,7 +6,7 @@ import {
   type UserDelegationKey,
 } from "@azure/storage-blob";
 import type { Storage } from "../engine/storage/ports.ts";
-import { azureCalls } from "./azureCalls.ts";
+import { apiVersion, azureCalls } from "./azureCalls.ts";
 
 const call = azureCalls("blob");
 
@@ -38,6 +38,7 @@ export function azureLinks(service: BlobServiceClient): NonNullable<Storage["lin
     const key = await keyFor(nowMs, untilMs);
     const signed = generateBlobSASQueryParameters(
       {
+        version: apiVersion,
         containerName: container,
         blobName: name,
         permissions: BlobSASPermissions.parse("r"),

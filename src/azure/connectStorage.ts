@@ -7,7 +7,7 @@ import { plainNames } from "../engine/storage/plainNames.ts";
 import type { Storage } from "../engine/storage/ports.ts";
 import type { ServiceFacts } from "../engine/storage/queuePort.ts";
 import { azureBlobs } from "./azureBlobs.ts";
-import { azureCalls } from "./azureCalls.ts";
+import { apiVersion, azureCalls } from "./azureCalls.ts";
 import { azureLease } from "./azureLease.ts";
 import { azureLinks } from "./azureLinks.ts";
 import { azureQueues } from "./azureQueues.ts";
@@ -35,8 +35,9 @@ export type StorageConnection =
 /** Connects the ports to an account. No call is made yet; a connection that cannot be read is a ConfigError. */
 export function connectStorage(connection: StorageConnection): Storage {
   const meter = callMeter();
-  const blobClient = countingHttpClient(meter, blobBillingClass);
-  const queueClient = countingHttpClient(meter, () => "queue");
+  const version = signsHeaders(connection) ? undefined : apiVersion;
+  const blobClient = countingHttpClient(meter, blobBillingClass, version);
+  const queueClient = countingHttpClient(meter, () => "queue", version);
   try {
     if ("credential" in connection) checkHosts(connection);
     const blobs = blobService(connection, { httpClient: blobClient, retryOptions: retry });
@@ -55,6 +56,10 @@ export function connectStorage(connection: StorageConnection): Storage {
     throw new ConfigError("storage-connection", whyUnusable(connection, error));
   }
 }
+
+/** An account key signs the headers of each request, the version among them; a token and a shared access signature do not. */
+const signsHeaders = (connection: StorageConnection): boolean =>
+  "connectionString" in connection && !/SharedAccessSignature=/i.test(connection.connectionString);
 
 function whyUnusable(connection: StorageConnection, error: unknown): string {
   if ("credential" in connection) return `the data storage connection is not usable: ${messageOf(error)}`;

@@ -9,7 +9,8 @@ import { socketOptions } from "./shortLived.ts";
 
 /**
  * The HTTP client below both SDKs: counts every request, retries included, by billing class, and keeps the text of a
- * list for `azureList.ts`. Connections are kept alive and shared.
+ * list for `azureList.ts`. Connections are kept alive and shared. With a `version` it asks the service for that version of its API,
+ * which only a request can be given that signs no header.
  *
  * The SDKs take a client only in the shape of their older core library, so a request is translated back. Of that
  * shape they read `status`, `headers.toJson`, `request` and the bodies.
@@ -17,6 +18,7 @@ import { socketOptions } from "./shortLived.ts";
 export function countingHttpClient(
   meter: CallMeter,
   classOf: (method: string, operation: string | undefined) => BillingClass,
+  version?: string,
 ): IHttpClient {
   return {
     async sendRequest(web: WebResource): Promise<HttpOperationResponse> {
@@ -26,7 +28,7 @@ export function countingHttpClient(
         meter.count(classOf(web.method, operation));
         if (operation === "batch") countDeletes(meter, web.body);
       }
-      const { headers, ...response } = await defaultClient.sendRequest(pipelineRequestOf(web));
+      const { headers, ...response } = await defaultClient.sendRequest(pipelineRequestOf(web, version));
       const compatible = {
         ...keepListText(response),
         request: web,
@@ -48,9 +50,10 @@ const agents = { http: new HttpAgent(socketOptions()), https: new HttpsAgent(soc
 
 type RequestOptions = Parameters<typeof createPipelineRequest>[0];
 
-function pipelineRequestOf(web: WebResource) {
+function pipelineRequestOf(web: WebResource, version: string | undefined) {
   const { url, method, body, timeout, requestId, abortSignal, streamResponseStatusCodes } = web;
   const headers = createHttpHeaders(web.headers.toJson({ preserveCase: true }));
+  if (version !== undefined) headers.set("x-ms-version", version);
   // The SDK has already decided whether plain http is allowed; the emulator speaks nothing else.
   const allowInsecureConnection = true;
   const request = createPipelineRequest({

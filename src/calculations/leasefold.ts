@@ -10,7 +10,7 @@ import { prefixesOf } from "../engine/model/stop.ts";
 /**
  * The exports of `import … from "leasefold"` for a user's calculation: the contract's types and helper, zod for the
  * parameters, exact sums, quantiles, random numbers and functions whose bits do not depend on where and in which order
- * they are computed, and for tests a run in one thread, files of a folder and the laws.
+ * they are computed, and for tests a run in one thread and files of a folder. The laws are in `leasefold/check`.
  */
 export { z } from "zod";
 export { failRun, retryLater } from "../engine/calculation/asks.ts";
@@ -31,7 +31,6 @@ export {
   type StopContext,
 } from "../engine/calculation/contract.ts";
 export type { FileFact, Files } from "../engine/calculation/files.ts";
-export { brokenLaws } from "../engine/calculation/laws/checkLaws.ts";
 export { fileList, type SavedFile } from "../engine/model/fileList.ts";
 export { type CommandDefinition, defineCommandCalculation } from "./command/defineCommandCalculation.ts";
 export { type ExactSum, exactSum } from "./exact/exactSum.ts";

@@ -6,6 +6,7 @@ import { describeParams, parseParams } from "../engine/calculation/params.ts";
 import { placeOf } from "../engine/calculation/placeOf.ts";
 import { ConfigError, InputError, messageOf } from "../engine/model/errors.ts";
 import { declaredVersionPattern, howToRegister, identityOf, namePattern } from "../engine/model/identity.ts";
+import { calculationLimits } from "../engine/model/limits.ts";
 import { primes } from "./primes.ts";
 
 /** What every app has. */
@@ -98,6 +99,10 @@ function faultOf(found: Partial<AnyCalculation> | undefined): string | undefined
   if (version !== undefined && !declaredVersionPattern.test(String(version)))
     return `: the version ${JSON.stringify(version)} is not 1 to 40 letters, digits, ".", "_", "+" and "-"`;
   if (typeof summary !== "string") return ": summary is not a text";
+  const { concurrency = 1 } = found;
+  const { concurrencyMax } = calculationLimits;
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > concurrencyMax)
+    return `: concurrency is ${String(concurrency)}; give a whole number from 1 to ${concurrencyMax}`;
   // A schema of zod 3 has no `_zod`, and neither its help nor its JSON Schema can be made.
   if (!("_zod" in Object(params))) return ': params is no schema of zod 4: import { z } from "leasefold"';
   const optional = {

@@ -208,6 +208,12 @@ export function leasesSettings(
 /** The election's settings in the app. The budget is the configured one, or what `functionTimeout` leaves if less. */
 export function electionFrom(settings: Settings, host: HostSettings): ElectionSettings {
   const leaseDurationS = settings.LEASEFOLD_LEASE_S;
+  const leastS = leaseDurationS + functionMarginMs / 1_000;
+  if (host.functionTimeoutMs < leastS * 1_000) {
+    const given = `functionTimeout of host.json is ${host.functionTimeoutMs / 1_000} s`;
+    const why = `a lease of ${leaseDurationS} s (LEASEFOLD_LEASE_S) and ${functionMarginMs / 1_000} s to hand over fit into`;
+    throw new ConfigError("bad-host-setting", `${given}: at least ${leastS} s, which ${why}`);
+  }
   const budgetMs = Math.min(settings.LEASEFOLD_BUDGET_S * 1_000, host.functionTimeoutMs - functionMarginMs);
   return electionSettings({
     leaseDurationS,

@@ -32,9 +32,9 @@ export interface Surroundings {
   readonly timers?: (functionName: string) => TimerStore;
 }
 
-/** Whether an application setting disables a function, as on Azure. */
+/** Whether an application setting disables a function, as on Azure: its name takes `_` for `.`, and no `__`. */
 export const isDisabled = (name: string, env: Surroundings["env"]): boolean =>
-  /^(true|1)$/i.test(env[`AzureWebJobs.${name}.Disabled`] ?? "");
+  [".", "_"].some((dot) => /^(true|1)$/i.test(env[["AzureWebJobs", name, "Disabled"].join(dot)] ?? ""));
 
 /**
  * A function that starts the listener of a timer or queue function; undefined for an HTTP function. Throws `ConfigError`
@@ -148,12 +148,14 @@ function queueListener(one: RegisteredFunction, around: Surroundings): () => Lis
     clock,
     random,
     log,
+    onReceipt: (held) => invoker.renewed(held),
     queue: bindingText(binding, "queueName", one.metadata.name, env),
     queues: storage.queues,
     async invoke(message) {
       const inputData = [{ name: input, data: { string: message.text } }];
-      const metadata = triggerMetadata(message);
-      return (await invoker.invoke(one, { inputData, triggerMetadata: metadata })) !== undefined;
+      const held = { queue: options.queue, id: message.id, receipt: message.popReceipt };
+      const request = { inputData, triggerMetadata: triggerMetadata(message) };
+      return (await invoker.invoke(one, request, held)) !== undefined;
     },
   };
   return () => startQueueListener(options);

@@ -7,6 +7,10 @@ export type LogLevel = (typeof levels)[number];
 
 const count = z.number().int().min(0);
 
+/** A message that is hidden while an invocation runs for it, with the receipt that is valid now. */
+const heldSchema = z.object({ queue: z.string(), id: z.string(), receipt: z.string() });
+export type HeldMessage = z.infer<typeof heldSchema>;
+
 export const instanceMessageSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("ready"),
@@ -14,6 +18,8 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
     http: z.boolean(),
     /** Null for no limit: JSON knows no infinity. */
     functionTimeoutMs: z.number().nullable(),
+    /** How long a failed message stays hidden. */
+    visibilityTimeoutMs: count,
   }),
   /** The instance could not start and is about to end. */
   z.object({ kind: z.literal("failed"), message: z.string() }),
@@ -26,7 +32,15 @@ export const instanceMessageSchema = z.discriminatedUnion("kind", [
     function: z.string().optional(),
     message: z.string(),
   }),
-  z.object({ kind: z.literal("started"), invocation: z.string(), function: z.string() }),
+  z.object({
+    kind: z.literal("started"),
+    invocation: z.string(),
+    function: z.string(),
+    /** What a queue function runs for. */
+    held: heldSchema.optional(),
+  }),
+  /** The message of a running invocation has another receipt. */
+  z.object({ kind: z.literal("renewed"), held: heldSchema }),
   z.object({
     kind: z.literal("ended"),
     invocation: z.string(),

@@ -9,7 +9,7 @@ import {
   type Registrations,
   type TypedData,
 } from "./coreModule.ts";
-import type { Report } from "./instanceMessages.ts";
+import type { HeldMessage, Report } from "./instanceMessages.ts";
 
 export type Invoker = ReturnType<typeof makeInvoker>;
 
@@ -46,6 +46,8 @@ export function makeInvoker(options: {
 
   return {
     running: () => running,
+    /** The message of an invocation has another receipt from now on. */
+    renewed: (held: HeldMessage) => report({ kind: "renewed", held }),
     /** Tells the app of its end: runs its hooks one after the other; an error of one is logged. */
     async terminateApp(): Promise<void> {
       for (const hook of registrations.terminateHooks) {
@@ -60,12 +62,13 @@ export function makeInvoker(options: {
     async invoke(
       target: RegisteredFunction,
       request: InvocationRequest,
+      held?: HeldMessage,
     ): Promise<InvocationResponse | undefined> {
       const invocation = random.uuid();
       const name = target.metadata.name;
       const begunMs = clock.monotonicMs();
       running += 1;
-      report({ kind: "started", invocation, function: name });
+      report({ kind: "started", invocation, function: name, ...(held && { held }) });
       let ok = false;
       try {
         const response = await run(invocation, target, request);

@@ -3,6 +3,7 @@ import type { Clock } from "../engine/storage/ports.ts";
 import type { QueueStore, ReceivedMessage } from "../engine/storage/queuePort.ts";
 import { dataOf, jsonData, type TypedData } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
+import type { HeldMessage } from "./instanceMessages.ts";
 
 /**
  * The trigger metadata of one delivery, as far as the app reads it. Names are compared without case, and each top-level
@@ -15,7 +16,7 @@ export function triggerMetadata(message: ReceivedMessage): Record<string, TypedD
   set("QueueTrigger", { string: message.text });
   set("DequeueCount", jsonData(message.dequeueCount));
   set("Id", { string: message.id });
-  set("InsertionTime", jsonData(new Date(message.insertedMs).toISOString()));
+  set("InsertionTime", jsonData(new Date(message.insertedMs).toISOString().replace(/\.?0*Z$/, "+00:00")));
   for (const [name, data] of propertiesOf(message.text)) set(name, data);
   return Object.fromEntries(metadata.values());
 }
@@ -27,10 +28,19 @@ function propertiesOf(body: string): readonly (readonly [name: string, data: Typ
     if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
     return Object.entries(value)
       .filter(([, inner]) => !Array.isArray(inner))
-      .map(([name, inner]) => [name, dataOf(inner)]);
+      .map(([name, inner]) => [name, dataOf(typeof inner === "string" ? asRead(inner) : inner)]);
   } catch {
     return [];
   }
+}
+
+/** The host's JSON reader takes a text that is a date and a time for one, and writes it in its own way, in UTC: `01/31/2026 12:00:00`. */
+function asRead(text: string): string {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?(Z|[+-]\d\d:\d\d)?$/.test(text)) return text;
+  const date = new Date(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`);
+  if (Number.isNaN(date.getTime())) return text;
+  const [, year, month, day, time] = /^(\d+)-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d)/.exec(date.toISOString()) ?? [];
+  return `${month}/${day}/${year} ${time}`;
 }
 
 /** Timings of the host that no setting changes. */
@@ -52,6 +62,8 @@ export interface DeliveryOptions {
   readonly log: HostLog;
   /** The host's without it; tests shorten them. */
   readonly timings?: typeof hostQueueTimings;
+  /** The message got another receipt, by a renewal. */
+  readonly onReceipt?: (held: HeldMessage) => void;
   /** Runs the function; false when it failed. Never rejects. */
   readonly invoke: (message: ReceivedMessage) => Promise<boolean>;
 }
@@ -68,7 +80,7 @@ function poisonQueueOf(queue: string): string | undefined {
 /**
  * Carries out one delivery of a message: delete after success, a delay after a failure, and after the last failure a copy
  * in the poison queue. The copy comes before the delete, so a crash between them doubles the message and never loses it.
- * Storage errors at the end are logged; the message then becomes visible again by itself.
+ * A message of a poison queue stays hidden for its ten minutes after each failure. Storage errors at the end are logged; the message then becomes visible again by itself.
  */
 export async function deliver(options: DeliveryOptions, message: ReceivedMessage): Promise<void> {
   const { queue, queues, log, maxDequeueCount } = options;
@@ -80,7 +92,7 @@ export async function deliver(options: DeliveryOptions, message: ReceivedMessage
     if (ok) {
       if ((await queues.remove(queue, message.id, receipt)) === "gone")
         log.completedTooLate(queue, message.id);
-    } else if (message.dequeueCount < maxDequeueCount) {
+    } else if (message.dequeueCount < maxDequeueCount && poisonQueueOf(queue) !== undefined) {
       const visibleInS = Math.ceil(options.visibilityTimeoutMs / 1_000);
       await queues.update(queue, message.id, receipt, { visibleInS });
     } else await setAside(options, message, receipt);
@@ -116,6 +128,7 @@ function keepHidden(options: DeliveryOptions, message: ReceivedMessage): { stop(
         // Another instance received it, or it is deleted: the host renews no more and lets the function end.
         if (renewed.kind === "gone") return log.notRenewed(queue, message.id, "it is gone");
         receipt = renewed.popReceipt;
+        options.onReceipt?.({ queue, id: message.id, receipt });
         waitMs = timings.renewEveryMs;
       } catch (error) {
         log.notRenewed(queue, message.id, messageOf(error));

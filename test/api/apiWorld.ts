@@ -82,7 +82,7 @@ export async function call(
     error: (...args: unknown[]) => void logged.push(`error ${args.join(" ")}`),
   };
   const host = { readOnly: () => readOnly, ports: () => ({ ...ports, resultLinks }) };
-  const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => undefined };
+  const facts = { version: "1.2.3", instance: () => "node-1", lastTickAgeMs: () => undefined };
   const all = apiFunctions(host, { ...facts, readOnly: host.readOnly });
   const taker = all.find((one) => one.route === `${segment}/{*rest}`);
   if (taker === undefined) throw new Error(`no function takes ${route}`);

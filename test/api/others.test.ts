@@ -61,7 +61,12 @@ describe("the other routes", () => {
   });
 
   it("tell anyone that an instance answers, and only with a key which version it is", () => {
-    const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 1234, readOnly: () => false };
+    const facts = {
+      version: "1.2.3",
+      instance: () => "node-1",
+      lastTickAgeMs: () => 1234,
+      readOnly: () => false,
+    };
     const told = (route: Route, change = {}) =>
       route.give?.(apiRequest(route.route), quiet, { ...facts, ...change })?.jsonBody;
     expect(told(getHealth)).toEqual({ ok: true });
@@ -92,7 +97,7 @@ describe("the other routes", () => {
       headers: { "content-type": "application/json" },
       body: { string: JSON.stringify({ calculation: "sum", params: { to: 5 }, id: "r1" }) },
     });
-    const facts = { version: "1.2.3", instance: "node-1", lastTickAgeMs: () => 0, ...writable };
+    const facts = { version: "1.2.3", instance: () => "node-1", lastTickAgeMs: () => 0, ...writable };
     const own = apiFunctions({ ...writable, ports: () => portsOf(client) }, facts);
     const init = await own.find(({ name }) => name === "apiRuns")?.handle(request, quiet);
     const response = new HttpResponse(init);

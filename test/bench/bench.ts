@@ -11,6 +11,7 @@ import { soakBench } from "./soak.ts";
 import { sqlBench } from "./sql.ts";
 import { takeoverBench } from "./takeover.ts";
 import { takeoverFastBench } from "./takeoverFast.ts";
+import { waitsBench } from "./waits.ts";
 
 /**
  * `npm run bench [-- NAME…] [--json] [--full | --quick]`: each bench answers one question about the built app in real
@@ -47,6 +48,7 @@ export interface BenchResult {
 
 const benches: readonly Bench[] = [
   latencyBench,
+  waitsBench,
   overheadBench,
   takeoverBench,
   takeoverFastBench,

@@ -8,7 +8,6 @@ import {
 } from "../../src/engine/calculation/concat.ts";
 import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
 import { filesOver, noAccess, noFiles } from "../../src/engine/calculation/files.ts";
-import { brokenLaws } from "../../src/engine/calculation/laws/checkLaws.ts";
 import { runCompute, runFinish, runFold } from "../../src/engine/calculation/runJob.ts";
 import { coverOf } from "../../src/engine/model/foldTree.ts";
 import { powerFrom } from "../../src/engine/model/packs.ts";
@@ -122,30 +121,4 @@ test.each([
   const wrong = define(({ index }) => (index === 2 ? (made as never) : "x"));
   const message = `chunk 2: compute gave ${what}; give a Uint8Array or text`;
   await expect(runSerially(wrong, {})).rejects.toMatchObject({ code: "not-bytes", message });
-});
-
-test("check tries few chunks where each is large, for it keeps what they give", async () => {
-  const computed = new Set<number>();
-  const large = define(({ index }) => {
-    computed.add(index);
-    return new Uint8Array(20 * 1024 * 1024).fill(index);
-  }, 40);
-  expect(await brokenLaws(large, {})).toEqual([]);
-  expect(computed.size).toBeLessThan(12);
-});
-
-test("check finds chunks that give other bytes each time, and nothing wrong with those that do not", async () => {
-  let calls = 0;
-  expect(
-    await brokenLaws(
-      define(({ index }) => textOf(index)),
-      {},
-    ),
-  ).toEqual([]);
-  expect(
-    await brokenLaws(
-      define(() => `${calls++}`),
-      {},
-    ),
-  ).toEqual([expect.stringMatching(/^compute is deterministic: chunk/)]);
 });

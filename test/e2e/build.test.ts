@@ -1,12 +1,17 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { watch } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..", "..");
 let clone: string;
+const source = `import { defineCalculation, z } from "leasefold";
+  export default defineCalculation({ name: "mine", summary: "a test", params: z.strictObject({}), plan: () => 1,
+    compute: () => 1, merge: (a, b) => a + b, zero: () => 0 });`;
 
 beforeAll(async () => {
   clone = await mkdtemp(join(tmpdir(), "leasefold-build-"));
@@ -15,9 +20,6 @@ beforeAll(async () => {
     await cp(join(root, name), join(clone, name), { recursive: true });
   await symlink(join(root, "node_modules"), join(clone, "node_modules"), "junction");
   await mkdir(join(clone, "calculations"));
-  const source = `import { defineCalculation, z } from "leasefold";
-    export default defineCalculation({ name: "mine", summary: "a test", params: z.strictObject({}), plan: () => 1,
-      compute: () => 1, merge: (a, b) => a + b, zero: () => 0 });`;
   await writeFile(join(clone, "calculations/mine.ts"), source);
 });
 afterAll(() => rm(clone, { recursive: true, force: true }));
@@ -42,6 +44,31 @@ test("two builds started together both succeed, and do so again without touching
   await Promise.all([build(), build()]);
   expect(await built()).toEqual(first);
   expect((await readdir(clone)).filter((name) => name.startsWith(".build-"))).toEqual([]);
+});
+
+test("who watches the folder of the app sees code change in dist alone, so that a host that runs restarts its worker once", async () => {
+  const seen = new Set<string>();
+  const watcher = watch(clone, { recursive: true }, (_event, name) => void seen.add(String(name)));
+  await writeFile(join(clone, "calculations/mine.ts"), `${source}\n// Other.\nconsole.assert(true);`);
+  await build();
+  await expect.poll(() => [...seen]).toContain(join("dist", "calculations", "mine.mjs"));
+  watcher.close();
+  expect([...seen].filter((name) => /\.[cm]?js$/.test(name) && !/^dist\b/.test(name))).toEqual([]);
+});
+
+test("the app says which Node it needs before anything else of it runs", async () => {
+  const entry = await readFile(join(clone, "dist/index.cjs"), "utf8");
+  const first = entry.slice(0, entry.indexOf("\n}\n") + 2);
+  const errors: string[] = [];
+  const under = (node: string) =>
+    runInNewContext(first, {
+      process: { versions: { node }, version: `v${node}`, execPath: "/usr/bin/node" },
+      console: { error: (line: string) => errors.push(line) },
+    });
+  const says = "Leasefold needs Node 22 or newer, and this is v20.20.2 (/usr/bin/node)";
+  expect(() => under("20.20.2")).toThrow(says);
+  expect(errors).toEqual([expect.stringContaining(says)]);
+  under("22.0.0");
 });
 
 test("a build that fails says why, and leaves what was built", async () => {

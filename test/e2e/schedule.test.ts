@@ -6,7 +6,7 @@ import {
   deleteSchedule,
   schedules,
   triggerSchedule,
-} from "../../src/engine/client/schedules/schedules.ts";
+} from "../../src/engine/client/schedules/changeSchedule.ts";
 import { startRealApp } from "../support/realApp.ts";
 
 test("runs of a schedule come by the clock, by hand and for the past, and each is complete though its leader is killed", async () => {

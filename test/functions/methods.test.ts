@@ -18,7 +18,7 @@ vi.mock("@azure/functions", () => ({
 beforeEach(() => {
   registered.length = 0;
   const readOnly = () => false;
-  const facts = { version: "1", instance: "node-1", lastTickAgeMs: () => undefined, readOnly };
+  const facts = { version: "1", instance: () => "node-1", lastTickAgeMs: () => undefined, readOnly };
   registerApi({ readOnly, ports: () => Promise.reject(new Error("no settings")) }, facts, "leasefold");
 });
 

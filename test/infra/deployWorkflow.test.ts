@@ -38,7 +38,7 @@ function ran(script: string, env: Readonly<Record<string, string>> = {}) {
     encoding: "utf8",
     env: {
       ...{ ...process.env, GITHUB_OUTPUT: output, GROUP: "g", APP: "a", HOST: "h", GITHUB_SHA: "new" },
-      ...{ PARAMETERS: "infra/one-region.parameters.json", GITHUB_EVENT_NAME: "push", ...env },
+      ...{ PARAMETERS: "infra/main.bicepparam", GITHUB_EVENT_NAME: "push", ...env },
       PATH: `${folder}${delimiter}${process.env["PATH"]}`,
     },
   });
@@ -89,7 +89,7 @@ describe.skipIf(process.platform !== "linux")("the deployment workflow", () => {
     expect(ask()).toMatchObject({ status: 0, output: "commit=none\n" });
   });
 
-  test("deploys templates that were not the last to be deployed, and others only by hand", () => {
+  test("deploys templates that were not the last to be deployed with success, and others only by hand", () => {
     const script = scriptOf("az deployment group create");
     program("jq", "echo []");
     const calls = (last: string, event = "push") => {
@@ -100,11 +100,13 @@ describe.skipIf(process.platform !== "linux")("the deployment workflow", () => {
       return readFileSync(join(folder, "calls"), "utf8");
     };
     const name =
-      /group create .*--name (leasefold-[0-9a-f]{12})/.exec(calls("leasefold-000000000000"))?.[1] ?? "";
+      /group create .*--name (leasefold-[0-9a-f]{12})/.exec(calls("leasefold-000000000000 Succeeded"))?.[1] ??
+      "";
     expect(name).not.toBe("");
-    expect(calls(name)).not.toContain("group create");
-    expect(calls(name, "workflow_dispatch")).toContain("group create");
+    expect(calls(`${name} Succeeded`)).not.toContain("group create");
+    expect(calls(`${name} Failed`)).toContain("group create");
+    expect(calls(`${name} Succeeded`, "workflow_dispatch")).toContain("group create");
     writeFileSync(join(folder, "infra/main.bicep"), "// other\n");
-    expect(calls(name)).toContain("group create");
+    expect(calls(`${name} Succeeded`)).toContain("group create");
   });
 });

@@ -19,19 +19,19 @@ const kinds = { app: "an app", steer: "an operator who steers", read: "an operat
 
 describe("doctor on a correct deployment", () => {
   test.each(askers)("finds nothing wrong for %s and tells who asks", async (who) => {
-    const { wrong, texts } = await rolesOf(await grantsOf(who));
+    const { wrong, texts } = await rolesOf(grantsOf(who));
     expect(wrong).toEqual([]);
     expect(texts[0]).toContain(`judged as ${kinds[who]}: this identity has the`);
   });
 
   test("reports the rights of others as skipped, and sending as what cannot be tried", async () => {
-    const { texts } = await rolesOf(await grantsOf("steer"));
+    const { texts } = await rolesOf(grantsOf("steer"));
     expect(texts[1]).toMatch(/so not by rights of others \(\d+\); --as/);
     expect(texts[2]).toContain("sending to the queues urgent and wake");
   });
 
   test("judges another where it is told to", async () => {
-    const { wrong } = await rolesOf(await grantsOf("read"), "steer");
+    const { wrong } = await rolesOf(grantsOf("read"), "steer");
     expect(wrong.map(({ what }) => what)).toEqual([
       "this identity may not write the container test-active",
       "this identity may not write the container test-inputs",
@@ -43,7 +43,7 @@ describe("doctor on a correct deployment", () => {
 // The roles of reading are on the whole account, so one of them covers every container or queue.
 describe.each(askers)("doctor, asked as %s", (who) => {
   test("names each role that is missing, where the app or the commands need it", async () => {
-    const grants = await grantsOf(who);
+    const grants = grantsOf(who);
     const silent: string[] = [];
     for (const gone of grants) {
       const { wrong } = await rolesOf(
@@ -67,7 +67,7 @@ describe.each(askers)("doctor, asked as %s", (who) => {
 });
 
 test("a role that takes messages and does not update them is not enough for an app", async () => {
-  const grants = (await grantsOf("app")).map((one) => {
+  const grants = grantsOf("app").map((one) => {
     const lesser = ["Storage Queue Data Message Processor", "Storage Queue Data Reader"];
     return one.role === "Storage Queue Data Contributor" ? lesser.map((role) => ({ ...one, role })) : [one];
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CliWorld, cliWorld } from "../../packages/cli/test/cliWorld.ts";
 import { commandNames } from "../../packages/cli/test/commandNames.ts";
 import { command } from "../../src/engine/client/commands/command.ts";
-import { addSchedule } from "../../src/engine/client/schedules/schedules.ts";
+import { addSchedule } from "../../src/engine/client/schedules/changeSchedule.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
 import { names } from "../client/clientWorld.ts";
@@ -110,7 +110,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 /** Runs a command as somebody, and returns what it asked of storage. */
 async function asked({ line, before, files }: Line, who: Asker) {
-  const [grants, operations] = [await grantsOf(who), [] as (Operation & { allowed: boolean })[]];
+  const [grants, operations] = [grantsOf(who), [] as (Operation & { allowed: boolean })[]];
   let granted: CliWorld["client"] | undefined;
   const world = await cliWorld({ connect: async () => granted as CliWorld["client"] });
   await before?.(world);
@@ -149,14 +149,14 @@ test("an operator has no right that none of the commands needs", async () => {
   for (const who of ["read", "steer"] as const) {
     const all: Operation[] = [];
     for (const one of lines) all.push(...(await asked(one, who)).operations);
-    const grants = await grantsOf(who);
+    const grants = grantsOf(who);
     const unused = grants.filter((grant) => !all.some((operation) => allows([grant], operation)));
     expect(unused, who).toEqual([]);
   }
 });
 
 test("who steers can write no partial, result, state or lease, and deletes no single blob but inputs, and three containers", async () => {
-  const grants = await grantsOf("steer");
+  const grants = grantsOf("steer");
   const may = (action: string, place: string, path: string) => allows(grants, { action, place, path });
   const forged = [
     [names.runs, "r1/u/parts/00000/000000"],

@@ -1,21 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { deployment, parametersIn } from "../../scripts/infra/evaluate/deployment.ts";
-import { at, type Fields, Resource } from "../../scripts/infra/evaluate/values.ts";
+import { ruleNames } from "../../scripts/infra/finding.ts";
+import type { Fields, Resource } from "../../scripts/infra/json.ts";
 import { readFiles, readProject } from "../../scripts/infra/project.ts";
-import { races, refusals } from "../../scripts/infra/refusals/refusals.ts";
-import { ruleNames } from "../../scripts/infra/syntax.ts";
-
-const files = readFiles();
-const { project } = await readProject(files);
-const given = parametersIn(files.get("infra/one-region.parameters.json") ?? "");
-const page = files.get("docs/DEPLOY.md") ?? "";
+import { refusals } from "../../scripts/infra/rules/refusals.ts";
 
 /** What the rule says of a site with that `siteConfig`. */
 function saysOf(siteConfig: Fields): readonly string[] {
   const row = refusals.find(({ rule }) => rule === "refused-site-config");
-  const from = { existing: false, absent: false, file: "" };
-  const one = new Resource("Microsoft.Web/sites@2024-11-01", { name: "a", properties: { siteConfig } }, from);
-  return (row?.wrong(one, { all: [one], given: {}, page }) ?? []).map(([says]) => says);
+  const one: Resource = { id: "", type: "Microsoft.Web/sites", name: "a", properties: { siteConfig } };
+  return row?.wrong(one, [one], "") ?? [];
 }
 
 /** As the service itself listed them, in the threads. */
@@ -43,33 +36,14 @@ describe("refused-site-config", () => {
 });
 
 test("each refusal has a rule of its own, a code and threads of GitHub", () => {
-  const rows = [...refusals, ...races];
-  expect(new Set(rows.map(({ rule }) => rule)).size).toBe(rows.length);
-  expect(new Set(ruleNames).size).toBe(ruleNames.length);
-  const threads = rows.flatMap(({ seen }) => seen);
+  const all = [...ruleNames, ...refusals.map(({ rule }) => rule)];
+  expect(new Set(all).size).toBe(all.length);
+  const threads = refusals.flatMap(({ seen }) => seen);
   expect(threads.filter((one) => !/^[\w.-]+\/[\w.-]+#\d+$/.test(one))).toEqual([]);
-  expect(rows.filter(({ code }) => code === "")).toEqual([]);
+  expect(refusals.filter(({ code }) => code === "")).toEqual([]);
 });
 
 test("each refusal is about a type that the templates deploy", () => {
-  const more: Fields = { privateNetwork: true, alertEmail: "a@example.org", workerImage: "image" };
-  const types = new Set([
-    ...deployment(project, { ...given, ...more }).map(({ type }) => type),
-    ...deployment(project, { repository: "o/n" }, "infra/bootstrap.bicep").map(({ type }) => type),
-  ]);
-  const idle = [...refusals, ...races].filter(({ on }) => on !== "*" && !types.has(on));
-  expect(idle.map(({ rule }) => rule)).toEqual([]);
-});
-
-test("the bootstrap federates the subject that a repository has, in the old form and in the new one", () => {
-  const subjects = (parameters: Fields) =>
-    deployment(project, { repository: "o/n", ...parameters }, "infra/bootstrap.bicep")
-      .map(({ body }) => at(body, "properties", "subject"))
-      .filter((subject) => subject !== undefined);
-  expect(subjects({})).toEqual(["repo:o/n:environment:production", "repo:o/n:environment:preview"]);
-  // The prefix of Azure/azure-dev#9382.
-  expect(subjects({ subjectPrefix: "repo:vhvb1989@24213737/ppconfig@1323153730" })).toEqual([
-    "repo:vhvb1989@24213737/ppconfig@1323153730:environment:production",
-    "repo:vhvb1989@24213737/ppconfig@1323153730:environment:preview",
-  ]);
+  const types = new Set([...readProject(readFiles()).snapshots.values()].flat().map(({ type }) => type));
+  expect(refusals.filter(({ on }) => on !== undefined && !types.has(on)).map(({ rule }) => rule)).toEqual([]);
 });

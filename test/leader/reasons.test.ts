@@ -1,11 +1,18 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { attemptsFor } from "../../src/engine/calculation/chunkAttempts.ts";
 import { lostAfterMs } from "../../src/engine/leader/decide/pace.ts";
 import { verdictOf } from "../../src/engine/leader/inFlight/ended.ts";
 import { judgements } from "../../src/engine/leader/inFlight/judge.ts";
 import { backOff } from "../../src/engine/model/backOff.ts";
-import { CalculationError, LeasefoldError, laterCode, StorageError } from "../../src/engine/model/errors.ts";
+import {
+  CalculationError,
+  LeasefoldError,
+  laterCode,
+  OtherVersionError,
+  StorageError,
+} from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { WorkMessage } from "../../src/engine/model/message.ts";
 import { delayOf, failsEveryTime, fateOf } from "../../src/engine/worker/attempt/endAttempt.ts";
@@ -60,6 +67,7 @@ const delay = (error: unknown, urgent = false, drawnNumber = 0): number =>
   delayOf(error, { ...delivery, urgent }, drawn(drawnNumber));
 
 const threw = new CalculationError("calculation-threw", "no");
+const wrong = new CalculationError("calculation-threw", "no", { details: { program: true } });
 const thread = new CalculationError("thread-exited", "no");
 const bug = new Error("no");
 const busy = new StorageError("busy", "ServerBusy", 503, "busy");
@@ -77,11 +85,28 @@ function sendsOf(cause: "error" | "poison", code: string): number {
     if (verdictOf(ended, { sends, since: 1 }).kind === "fail") return sends;
   }
 }
+/** Whether sends that end so never fail the work by themselves. */
+const againAlways = (code: string): boolean =>
+  verdictOf(
+    Array.from({ length: 50 }, (_, at) => ({
+      send: at + 1,
+      cause: "poison",
+      code,
+      message: "",
+      final: false,
+    })),
+    { sends: 50, since: 1 },
+  ).kind === "replace";
 const lostMs = (durationsMs: number[]): number => lostAfterMs({ ...computing(20), durationsMs });
 
 /** The first words of each reason, with what the code says: what becomes of it, after how long, and how often. */
 const reasons: readonly (readonly [string, string, string, string])[] = [
-  ["threw in user code", fate(threw), pauses(threw), attempts],
+  [
+    "threw in user code",
+    fate(threw),
+    pauses(threw),
+    `${attempts}, ${attemptsFor(wrong, 5)} where the code is wrong`,
+  ],
   ["ended its thread", fate(thread), pauses(thread), attempts],
   ["had another error that may pass", fate(bug), pauses(bug), attempts],
   [
@@ -92,6 +117,12 @@ const reasons: readonly (readonly [string, string, string, string])[] = [
   ],
   ["met busy storage", fate(busy), `after ${delay(busy)} s`, "no attempt"],
   ["was cut off by an instance that stops", fate(stopping), `after ${delay(stopping)} s`, "no attempt"],
+  [
+    "met a document of another version",
+    fate(new OtherVersionError("newer-version", "no")),
+    `after ${limits.retryDelayS} s`,
+    limits.heldForNewerMax * limits.retryDelayS === 86_400 ? "a day" : "",
+  ],
   [
     "had other code",
     fate(other),
@@ -111,12 +142,8 @@ const reasons: readonly (readonly [string, string, string, string])[] = [
     `${sendsOf("error", "time-limit")} sends`,
   ],
   ["ended its process, alone there", "end", "at once, alone", `${sendsOf("poison", "process-ended")} sends`],
-  [
-    "ended in poison, or was delivered twice",
-    "end",
-    "at once",
-    `${sendsOf("poison", "poison")} sends in poison`,
-  ],
+  ["was delivered again", "end", "at once", againAlways("lost") ? "until it dies alone" : ""],
+  ["ended in poison", "end", "at once", `${sendsOf("poison", "poison")} sends in poison`],
   ["died", "resend alone", "at once, alone", "until it dies alone"],
   [
     "is lost",

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { addSchedule } from "../../src/engine/client/schedules/changeSchedule.ts";
 import type { ScheduleRequest } from "../../src/engine/client/schedules/scheduleRequest.ts";
-import { addSchedule } from "../../src/engine/client/schedules/schedules.ts";
 import { newTerm } from "../../src/engine/leader/coordinate.ts";
+import { keepSchedules } from "../../src/engine/leader/keepSchedules.ts";
 import { listMarkers } from "../../src/engine/leader/poll/markers.ts";
-import { keepSchedules } from "../../src/engine/leader/schedules.ts";
 import { totalCalls } from "../../src/engine/model/calls.ts";
 import { dueTimes } from "../../src/engine/model/dueTimes.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";

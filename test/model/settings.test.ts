@@ -25,6 +25,7 @@ describe("settings", () => {
     ["LEASEFOLD_WATCH", "yes"],
     ["LEASEFOLD_EARLY_TAKEOVER", "quick"],
     ["LEASEFOLD_LOOP_MS", "soon"],
+    ["LEASEFOLD_SCHEDULE", "*/15 * * * *"],
   ])("%s=%s is refused by its name", (name, value) => {
     expect(() => readSettings({ [name]: value })).toThrow(ConfigError);
     expect(() => readSettings({ [name]: value })).toThrow(`${name}=${value}`);
@@ -51,6 +52,18 @@ describe("host.json and the settings agree", () => {
     const election = electionFrom(readSettings({}), host);
     expect(election.budgetMs).toBeLessThan(host.functionTimeoutMs - election.functionMarginMs + 1);
     expect(electionFrom(readSettings({ LEASEFOLD_BUDGET_S: "3000" }), host).budgetMs).toBe(588_000);
+  });
+
+  test("a function that ends before a term can begin is refused by its name, with the least that works", () => {
+    const of = (functionTimeout: string, settings = {}) =>
+      electionFrom(
+        readSettings(settings),
+        readHostSettings(hostJson, { AzureFunctionsJobHost__functionTimeout: functionTimeout }),
+      );
+    expect(() => of("00:00:20")).toThrow("functionTimeout of host.json is 20 s: at least 27 s");
+    expect(() => of("00:00:26")).toThrow(ConfigError);
+    expect(of("00:00:27").budgetMs).toBe(15_000);
+    expect(() => of("00:01:00", { LEASEFOLD_LEASE_S: "60" })).toThrow("at least 72 s");
   });
 
   test("early takeover is on, off or fast, and each is accepted by the relations", () => {
@@ -80,6 +93,7 @@ describe("host.json and the settings agree", () => {
       "FUNCTIONS_WORKER_RUNTIME",
       "AzureWebJobsStorage",
       "DataStorage",
+      "AzureFunctionsJobHost__logging__logLevel__Azure.Core",
     ];
     expect(Object.keys(sample.Values).filter((name) => !known.includes(name))).toEqual([]);
     expect(() => readSettings(sample.Values)).not.toThrow();

@@ -183,10 +183,6 @@ test("each decision has a context, what was decided, its cost and what would cha
   ).toEqual([]);
 });
 
-test("the README is short enough to be read", () => {
-  expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(160);
-});
-
 test("pages, help and errors name the options of calculations as the command line has them", async () => {
   const known = await loadCalculations([], builtIn);
   const camel = known

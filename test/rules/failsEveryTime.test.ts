@@ -37,6 +37,7 @@ const final = [
   "no-chunks",
   "no-duckdb",
   "other-columns",
+  "twin-columns",
   "query-failed",
   "source-not-allowed",
   "bad-key",
@@ -80,7 +81,9 @@ describe("failsEveryTime", () => {
 
   test("a plan lists its files anew, so only what is wrong with their content lasts", () => {
     const inPlan = final.filter((code) => !failsEveryTime(failed(code), "plan"));
-    expect(inPlan).toEqual(["empty-source", "file-changed", "file-missing"]);
+    expect(inPlan).toEqual(["file-changed", "file-missing"]);
+    const waiting = final.filter((code) => !failsEveryTime(failed(code), "plan", { retryAfterS: [60] }));
+    expect(waiting).toEqual(["empty-source", "file-changed", "file-missing"]);
   });
 
   test("no error but a calculation's is decided by its code", () => {

@@ -27,7 +27,7 @@ export const longest = [
   "chaos/electionProcesses",
   "chaos/electionFaults",
   "e2e/installed",
-  "infra/planted",
+  "infra/compiled",
   "packages/dashboard/test/browser/states",
   "packages/dashboard/test/browser/large",
   "e2e/paging",

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import { storageHostIn } from "../../src/azure/dataStorage.ts";
@@ -14,6 +17,26 @@ describe("connecting to storage", () => {
     const blobServiceUri = "https://x.blob.core.windows.net";
     const queueServiceUri = "https://x.queue.core.windows.net";
     expect(connectStorage({ blobServiceUri, queueServiceUri, credential })).toHaveProperty("queues");
+  });
+
+  it.each([
+    ["a shared access signature", "SharedAccessSignature=sv=2025-07-05&sig=eA%3D%3D", /^2025-07-05$/],
+    ["a key, which signs the version that the SDK names", "AccountName=x;AccountKey=eA==", /^2026-/],
+  ])("asks for one version of the API with %s", async (_what, secret, version) => {
+    const asked: unknown[] = [];
+    const server = createServer(({ headers }, response) => {
+      asked.push(headers["x-ms-version"]);
+      response.writeHead(404).end();
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+    const ends = `BlobEndpoint=${at};QueueEndpoint=${at}`;
+    const storage = connectStorage({ connectionString: `DefaultEndpointsProtocol=http;${ends};${secret}` });
+    await storage.blobs.head("c", "b").catch(() => {});
+    await storage.queues.peek("queue", 1).catch(() => {});
+    server.close();
+    expect(asked).toHaveLength(2);
+    for (const one of asked) expect(one).toMatch(version);
   });
 
   it.each(["", "nonsense", "UseDevelopmentStorage=false", "AccountName=x;AccountKey=abc=="])(

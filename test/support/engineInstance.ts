@@ -13,6 +13,7 @@ import { localWorker } from "../../src/engine/worker/localWorker.ts";
 import type { Delivery, WorkerPorts } from "../../src/engine/worker/ports.ts";
 import { processState } from "../../src/engine/worker/processState.ts";
 import { makeHostLog } from "../../src/host/hostLog.ts";
+import type { HeldMessage } from "../../src/host/instanceMessages.ts";
 import { startQueueListener } from "../../src/host/queueTrigger.ts";
 import { type Listener, parseSchedule, startTimer, type TimerStore } from "../../src/host/timerTrigger.ts";
 import { type FarCall, farStorage } from "./farStorage.ts";
@@ -64,12 +65,20 @@ export interface EngineInstance {
   /** In true time; undefined while it lives. */
   readonly diedMs: () => number | undefined;
   readonly isStopped: () => boolean;
-  /** SIGKILL. */
+  /** Ends host and worker: messages stay hidden for the rest of their ten minutes. */
   kill(): void;
+  /**
+   * Ends the worker, as its own code or memory does, and its host goes on: what it ran fails, so that the messages come back after
+   * `visibilityTimeout`. After a `timeout` only one of them does; the host takes the others for running until their own.
+   */
+  crash(how?: "timeout"): void;
   /** SIGSTOP, and SIGCONT after so long. */
   stopFor(ms: number): void;
   resume(): void;
-  /** SIGTERM: what runs ends, nothing new is begun. */
+  /**
+   * SIGTERM to the host, which waits for what runs for up to ten seconds and takes new messages meanwhile; then the app is asked to
+   * hand over and has five.
+   */
   terminate(): void;
 }
 
@@ -112,6 +121,12 @@ const toldOf = (
   },
 });
 
+/** As host.json has it. */
+const visibilityTimeoutMs = 30_000;
+/** How long the real host waits for invocations when it stops, and then grants the worker (functions-host, ProcessShutdownTimeout). */
+const stopWaitMs = 10_000;
+const stopGraceMs = 5_000;
+
 /** Starts an instance that ticks, wakes and works as the Functions host would have it, behind a network of its own. */
 export function startInstance(parts: InstanceParts, role: Role = {}): EngineInstance {
   const { name, world, names } = parts;
@@ -128,6 +143,17 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
     parts.log({ ...event, fields: { ...event.fields, instance: name } });
   };
   const stopping = new AbortController();
+  /** Messages that it runs for, by their ids, with the receipts that are valid now. */
+  const held = new Map<string, HeldMessage>();
+  const crash = (how?: "timeout"): void => {
+    if (self.isDead()) return;
+    self.die();
+    // Its host is another process, near storage.
+    for (const { queue, id, receipt } of [...held.values()].slice(0, how === "timeout" ? 1 : undefined))
+      void parts.near.queues
+        .update(queue, id, receipt, { visibleInS: visibilityTimeoutMs / 1_000 })
+        .catch(() => {});
+  };
   const packLimitMs = parts.packLimitMs ?? limits.packLimitMs;
   const shared = { storage, names, clock, random, log };
 
@@ -135,7 +161,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const userCode = (busy: Clock) =>
     rangesCode(busy, role.threads ?? threadsEach, random, {
       ...(role.code === undefined && parts.code?.signed !== true ? {} : { code: own }),
-      ...{ ...parts.code, kill: self.die },
+      ...{ ...parts.code, kill: crash },
     });
   const worker: WorkerPorts = {
     ...shared,
@@ -184,13 +210,17 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
     const listener = startQueueListener({
       ...{ queue, clock, random, queues: storage.queues },
       ...{ batchSize: 1, newBatchThreshold: (role.threads ?? threadsEach) - 1, maxPollingIntervalMs: 2_000 },
-      ...{ maxDequeueCount: 5, visibilityTimeoutMs: 30_000, log: makeHostLog(() => {}) },
-      async invoke({ text, dequeueCount: attempt }) {
+      ...{ maxDequeueCount: 5, visibilityTimeoutMs, log: makeHostLog(() => {}) },
+      onReceipt: (message) => void held.set(message.id, message),
+      async invoke({ id, popReceipt: receipt, text, dequeueCount: attempt }) {
+        held.set(id, { queue, id, receipt });
         try {
           await work({ queue, text, attempt, urgent: queue === names.urgent });
           return true;
         } catch {
           return false;
+        } finally {
+          held.delete(id);
         }
       },
     });
@@ -217,12 +247,17 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   }
 
   return {
-    ...{ name, clock, kill: self.die, stopFor: self.stopFor, resume: self.resume },
+    ...{ name, clock, crash, kill: crash, stopFor: self.stopFor, resume: self.resume },
     ...{ isDead: self.isDead, diedMs: self.diedMs, isStopped: self.isStopped },
     leading: () => leading && !self.isDead(),
     terminate() {
-      stopping.abort();
-      for (const one of listeners) void one.stop();
+      const handOver = (): void => {
+        stopping.abort();
+        for (const one of listeners) void one.stop();
+        parts.service.after(stopGraceMs, () => held.size > 0 && crash());
+      };
+      if (held.size === 0 && !leading) handOver();
+      else parts.service.after(stopWaitMs, handOver);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
+import { checkLaws } from "../../packages/cli/check/laws/checkLaws.ts";
 import type { AnyCalculation } from "../../src/engine/calculation/contract.ts";
 import type { Files } from "../../src/engine/calculation/files.ts";
-import { checkLaws } from "../../src/engine/calculation/laws/checkLaws.ts";
 import { parseParams } from "../../src/engine/calculation/params.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
 

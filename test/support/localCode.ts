@@ -3,7 +3,7 @@ import { filesOver, noAccess } from "../../src/engine/calculation/files.ts";
 import { runCompute, runFinish, runFold, runPlan, runStop } from "../../src/engine/calculation/runJob.ts";
 import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
-/** User code in this very thread, whose every chunk is said to take so long. */
+/** User code in this very thread, whose every chunk is said to take so long; pauses between attempts at a chunk take no time. */
 export function localCode(
   calculations: Pick<Calculations, "get">,
   chunkMs: number | ((chunk: number) => number) = 10,

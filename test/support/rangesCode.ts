@@ -194,7 +194,7 @@ export function rangesCode(
         }
         return { chunks, list, ...stops };
       }),
-    compute: ({ from, to, inputs, count, coverTo, gaps }, task) =>
+    compute: ({ from, to, inputs, count, coverTo, gaps, retry, atOnceMax }, task) =>
       onThread(task, { kind: "compute", from, to }, async (ended, told) => {
         let ms = 0;
         const exit = Promise.withResolvers<never>();
@@ -233,11 +233,17 @@ export function rangesCode(
           },
         };
         const cut = { ...(inputs && { inputs }), ...(coverTo && { coverTo }) };
-        const pack = { params: {}, from, to, count, gaps, ...cut };
+        const pack = { params: {}, from, to, count, gaps, retry, atOnceMax, ...cut };
         const onFailed = (chunks: ComputeOutput["failed"]): void => {
           failed = chunks;
         };
-        const computed = runCompute(computing, pack, noFiles, { onFailed });
+        const begunMs = clock.monotonicMs();
+        const time = {
+          sleep: (pauseMs: number, signal: AbortSignal) => clock.sleep(pauseMs, signal),
+          spentMs: () => clock.monotonicMs() - begunMs,
+        };
+        const hooks = { onFailed, onThrew: task.onThrew, time };
+        const computed = runCompute(computing, pack, noFiles, hooks);
         const bytes = await Promise.race([computed, exit.promise]).catch((error: unknown) =>
           Promise.reject(refusals[0] ?? error),
         );

@@ -15,7 +15,8 @@ const throws: AnyCalculation["compute"] = () => {
 
 /** Three packs of one chunk, and the message of the second one. */
 async function planned(compute: AnyCalculation["compute"] = joining.compute, more: Partial<Spec> = {}) {
-  const world = await workerWorld(inlineCode({ ...joining, compute }));
+  const pausesMs: number[] = [];
+  const world = await workerWorld(inlineCode({ ...joining, compute }, pausesMs));
   await world.submit({ calculation: "joining", params: { chunks: 3 }, packSize: 1, ...more });
   await world.work({ ...common, kind: "plan" });
   const message = computeOf(await world.plan(), 1);
@@ -25,49 +26,89 @@ async function planned(compute: AnyCalculation["compute"] = joining.compute, mor
   /** User code fails with this error of the pool. */
   const failing = (error: unknown) =>
     Object.assign(world.ports.userCode, { compute: () => Promise.reject(error) });
-  return { world, message, left, failure, failing };
+  return { world, message, left, failure, failing, pausesMs };
 }
 
 describe("an attempt that throws", () => {
-  test("is followed at once by a copy in the urgent queue, and noted so that people see it", async () => {
-    const { world, message, left, failure } = await planned(throws);
-    await world.work(message, { queue: world.names.packs, urgent: false });
-    expect(await world.messages("urgent")).toEqual([{ ...message, tries: 1 }]);
-    expect(left()).toEqual([`${record}.tried`]);
-    const note = {
-      cause: "error",
-      code: "calculation-threw",
-      attempts: 1,
-      attemptsMax: limits.attemptsDefault,
+  test("is made again in its thread after short pauses, and only at the chunk that threw", async () => {
+    const begun: number[] = [];
+    const compute: AnyCalculation["compute"] = (chunk) => {
+      begun.push(chunk.index);
+      return chunk.index === 1 ? throws(chunk) : joining.compute(chunk);
     };
-    expect(await failure(`${record}.tried`)).toMatchObject({ ...note, chunks: { from: 1, to: 2 } });
-    await world.host();
-    expect(await failure(`${record}.tried`)).toMatchObject({ ...note, attempts: 2, laterS: 2 });
-    expect(await world.messages("urgent")).toEqual([]);
-    await world.world.advance(2_000);
-    expect(await world.messages("urgent")).toEqual([{ ...message, tries: 2 }]);
+    const { world, failure, left, pausesMs } = await planned(compute, { packSize: 3 });
+    begun.length = 0;
+    await world.work({ ...computeOf(await world.plan(), 0) });
+    expect(pausesMs).toEqual([0, 1_000, 3_000, 9_000]);
+    expect(begun).toEqual([0, 1, 1, 1, 1, 1]);
+    const name = "failed/00000/00000000.001.001";
+    expect([left(), await world.messages("urgent")]).toEqual([[name], []]);
+    expect(await failure(name)).toMatchObject({ code: "calculation-threw", attempts: 5, attemptsMax: 5 });
   });
 
-  test.each<[number[] | undefined, readonly number[]]>([
-    [undefined, [0, 2, 15, 60]],
-    [[5], [5, 5, 5, 5]],
+  test("because its code is wrong is made once more, at once", async () => {
+    const { world, message, failure, pausesMs } = await planned(() => {
+      throw new TypeError("x is not a function");
+    });
+    await world.work(message);
+    expect(pausesMs).toEqual([0]);
+    expect(await failure()).toMatchObject({ attempts: 2, attemptsMax: 2 });
+  });
+
+  test("because of no connection has all its attempts, though fetch throws a TypeError", async () => {
+    const { world, message, failure } = await planned(() => {
+      throw new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") });
+    });
+    await world.work(message);
+    expect(await failure()).toMatchObject({ attempts: limits.attemptsDefault });
+  });
+
+  test("and waits for long is followed by a copy in the urgent queue, and noted so that people see it", async () => {
+    const { world, message, left, failure } = await planned(throws, { retryAfterS: [0, 20] });
+    await world.work(message, { queue: world.names.packs, urgent: false });
+    expect(await world.messages("urgent")).toEqual([]);
+    expect(left()).toEqual([`${record}.tried`]);
+    const note = { cause: "error", code: "calculation-threw", attempts: 2, laterS: 20 };
+    const attemptsMax = limits.attemptsDefault;
+    expect(await failure(`${record}.tried`)).toMatchObject({
+      ...note,
+      attemptsMax,
+      chunks: { from: 1, to: 2 },
+    });
+    await world.world.advance(20_000);
+    expect(await world.messages("urgent")).toEqual([{ ...message, tries: 2 }]);
+    await world.host();
+    expect(await failure(`${record}.tried`)).toMatchObject({ ...note, attempts: 3 });
+  });
+
+  test.each<[number[], readonly number[], readonly (readonly [number, number])[]]>([
+    [[5], [5, 5, 5, 5], []],
     [
-      [30, 0],
-      [30, 0, 0, 0],
+      [60],
+      [],
+      [
+        [1, 60],
+        [2, 60],
+        [3, 60],
+        [4, 60],
+      ],
     ],
+    [[30, 0], [0, 0, 0], [[1, 30]]],
+    [[2, 20, 3], [2, 3, 3], [[2, 20]]],
   ])(
-    "waits with retryAfterS %j for %j seconds before the attempts that follow",
-    async (retryAfterS, pauses) => {
-      const { world, message, failure } = await planned(throws, retryAfterS && { retryAfterS });
+    "with retryAfterS %j waits %j s in its thread, and as a message as long after attempts %j",
+    async (retryAfterS, inThreadS, asMessage) => {
+      const { world, message, failure, pausesMs } = await planned(throws, { retryAfterS });
       await world.work(message);
-      for (const [index, pauseS] of pauses.entries()) {
-        expect((await failure(`${record}.tried`)).laterS ?? 0).toBe(pauseS);
-        if (pauseS > 0) await world.world.advance(pauseS * 1_000 - 1_000);
-        if (pauseS > 0) expect(await world.host()).toBe(0);
+      for (const [tries, laterS] of asMessage) {
+        expect((await failure(`${record}.tried`)).laterS).toBe(laterS);
+        await world.world.advance(laterS * 1_000 - 1_000);
+        expect(await world.host()).toBe(0);
         await world.world.advance(1_000);
-        expect(await world.messages("urgent")).toEqual([{ ...message, tries: index + 1 }]);
+        expect(await world.messages("urgent")).toEqual([{ ...message, tries }]);
         await world.host();
       }
+      expect(pausesMs).toEqual(inThreadS.map((seconds) => 1_000 * seconds));
       expect(await failure()).toMatchObject({ attempts: limits.attemptsDefault });
     },
   );
@@ -105,7 +146,7 @@ describe("an attempt that throws", () => {
     begun = 0;
     await world.work(message);
     while ((await world.host()) > 0);
-    expect(left()).toEqual([`${record}.tried`, "parts/00000/00000001"]);
+    expect(left()).toEqual(["parts/00000/00000001"]);
   });
 
   test("is counted in the partial of the attempt that succeeds", async () => {
@@ -210,7 +251,7 @@ describe("an attempt whose failure is not that of its work", () => {
 
 describe("the calls that end an attempt", () => {
   async function refusing(forMs: number) {
-    const made = await planned(throws);
+    const made = await planned(throws, { retryAfterS: [60] });
     const { world } = made;
     const { send } = world.storage.queues;
     const untilMs = world.world.nowMs() + forMs;
@@ -228,9 +269,10 @@ describe("the calls that end an attempt", () => {
   test("are repeated after growing pauses while storage is away for less than a minute", async () => {
     const { world, message, refused } = await refusing(45_000);
     await world.world.finish(world.work(message));
-    expect(await world.messages("urgent")).toEqual([{ ...message, tries: 1 }]);
     expect(refused()).toBe(8);
     expect(world.world.nowMs()).toBeLessThan(56_000);
+    await world.world.advance(60_000);
+    expect(await world.messages("urgent")).toEqual([{ ...message, tries: 1 }]);
   });
 
   test("fail after a minute, and the host delivers the message again", async () => {

@@ -23,7 +23,7 @@ async function planned(meanwhile: () => Promise<void> = async () => {}) {
     },
   };
   const world = await workerWorld(inlineCode(calculation));
-  await world.submit({ calculation: "joining", params: { chunks: 3 }, packSize: 1 });
+  await world.submit({ calculation: "joining", params: { chunks: 3 }, packSize: 1, retryAfterS: [60] });
   await world.work({ ...common, kind: "plan" });
   begun.length = 0;
   const message = { ...computeOf(await world.plan(), 1), ...(await world.named()) };

@@ -7,7 +7,7 @@ import { runCompute, runFinish } from "../../src/engine/calculation/runJob.ts";
 import { chunksOfPack, type Layout, packsOf } from "../../src/engine/model/packs.ts";
 import type { Plan } from "../../src/engine/model/run.ts";
 import { coverOfPack } from "../../src/engine/model/tree.ts";
-import { keyOf } from "../../src/engine/worker/reuse.ts";
+import { keyOf } from "../../src/engine/worker/findReused.ts";
 import { planOf } from "../support/runFixtures.ts";
 
 const letters = [..."abcdefghijkl"];

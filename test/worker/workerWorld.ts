@@ -105,8 +105,9 @@ export function computeOf(plan: Plan, pack: number, gen = 1): WorkMessage {
   return { ...common, gen, kind: "compute", shard: Math.floor(pack / plan.shardSize), pack, from, to };
 }
 
-/** User code that runs in this very process: nothing ends it, and its time is always 1 ms. */
-export function inlineCode(calculation: AnyCalculation): UserCode {
+/** User code that runs in this very process: nothing ends it, its time is always 1 ms, and pauses between attempts take none. */
+export function inlineCode(calculation: AnyCalculation, pausesMs: number[] = []): UserCode {
+  const sleep = async (ms: number): Promise<void> => void pausesMs.push(ms);
   return {
     hold: async () => () => {},
     async plan({ params }, sink, task) {
@@ -120,7 +121,10 @@ export function inlineCode(calculation: AnyCalculation): UserCode {
       const onFailed = (chunks: ComputeOutput["failed"]): void => {
         failed = chunks;
       };
-      const bytes = await runCompute(calculation, job, files, { onFailed });
+      const bytes = await runCompute(calculation, job, files, {
+        onFailed,
+        time: { sleep, spentMs: () => 0 },
+      });
       return { bytes, ms: 1, ...(failed && { failed }) };
     },
     async fold(job, task) {

@@ -1,5 +1,5 @@
-import { type Breach, type Finding, laws } from "../../../src/engine/calculation/laws/findings.ts";
 import { clip, oneLine, padEnd, paint, type Screen, wrap } from "../render/text.ts";
+import { type Breach, type Finding, laws } from "./laws/findings.ts";
 
 /** One line of a check, with the breach of a broken law below it. */
 export interface CheckRow {

@@ -1,17 +1,18 @@
+import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { loadCalculations } from "../../../src/calculations/registry.ts";
 import { firstJsonLoss } from "../../../src/engine/calculation/encodePart.ts";
 import { filesOver } from "../../../src/engine/calculation/files.ts";
-import { type Checked, checkLaws } from "../../../src/engine/calculation/laws/checkLaws.ts";
-import type { Finding } from "../../../src/engine/calculation/laws/findings.ts";
-import { calls } from "../../../src/engine/calculation/laws/subject.ts";
 import { filesBehind } from "../../../src/engine/calculation/moduleGraph.ts";
 import { ConfigError, InputError, LeasefoldError, messageOf } from "../../../src/engine/model/errors.ts";
 import { systemClock } from "../../../src/engine/storage/system.ts";
 import { threadPort } from "../../../src/engine/worker/threads/threadTask.ts";
 import { builtIn } from "../../sql/builtIn.ts";
 import { readFreeOptions, withSource } from "../freeOptions.ts";
+import { type Checked, checkLaws } from "./laws/checkLaws.ts";
+import type { Finding } from "./laws/findings.ts";
+import { calls } from "./laws/subject.ts";
 import { powerAdvice, watchCalls } from "./watchCalls.ts";
 
 export interface LawsOrder {
@@ -90,7 +91,7 @@ async function main(): Promise<void> {
       list: (source, cursor) => access.list(source, cursor).finally(countCall),
       read: (file, from, to) => access.read(file, from, to).finally(countCall),
     }),
-    clock: systemClock,
+    clock: { ...systemClock, idleMs: () => performance.eventLoopUtilization().idle },
     onCall(call, index) {
       watched.from(call);
       Atomics.store(data.calls, 1, calls.indexOf(call));

@@ -1,8 +1,6 @@
 import { MessageChannel, Worker } from "node:worker_threads";
 import { childProcesses } from "../../../src/engine/calculation/childProcesses.ts";
 import type { FileAccess } from "../../../src/engine/calculation/files.ts";
-import type { Finding } from "../../../src/engine/calculation/laws/findings.ts";
-import { calls as callNames } from "../../../src/engine/calculation/laws/subject.ts";
 import { ConfigError, InputError } from "../../../src/engine/model/errors.ts";
 import { taskFiles } from "../../../src/engine/worker/threads/taskFiles.ts";
 import { threadFile, threadStart } from "../../../src/engine/worker/threads/threadStart.ts";
@@ -11,6 +9,8 @@ import { needsMore, watchMemory } from "../../../src/engine/worker/threads/watch
 import type { Cli } from "../cli.ts";
 import { loadMsMin } from "../loadFiles.ts";
 import type { CheckThreadData, FromCheckThread, LawsOrder, LawsTried, Loaded } from "./checkThread.ts";
+import type { Finding } from "./laws/findings.ts";
+import { calls as callNames } from "./laws/subject.ts";
 
 export interface CheckRequest extends LawsOrder {
   /** The longest time of one call of user code. */

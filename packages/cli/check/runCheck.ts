@@ -1,5 +1,4 @@
 import { threadPool } from "../../../src/app/threadPool.ts";
-import { type Breach, broken, sidesOf } from "../../../src/engine/calculation/laws/findings.ts";
 import { countOf } from "../../../src/engine/model/figures.ts";
 import { readSettings } from "../../../src/engine/model/settings.ts";
 import { systemRandom as random } from "../../../src/engine/storage/system.ts";
@@ -7,6 +6,7 @@ import { threadEntry } from "../../sql/app/threadEntry.ts";
 import type { Cli, Session } from "../cli.ts";
 import { type CheckRow, rowOf } from "./checkRows.ts";
 import type { LawsTried } from "./checkThread.ts";
+import { type Breach, broken, sidesOf } from "./laws/findings.ts";
 import { type CheckRequest, lawsInThread, type ThreadEnd, type ThreadSetup } from "./lawsInThread.ts";
 import { type TwinEnd, twinRun } from "./twinRun.ts";
 

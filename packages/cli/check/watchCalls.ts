@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { basename } from "node:path";
 import { portableMath } from "../../../src/calculations/exact/portableMath.ts";
-import type { Advice } from "../../../src/engine/calculation/laws/findings.ts";
-import type { CallName } from "../../../src/engine/calculation/laws/subject.ts";
 import { callerOf } from "../../../src/engine/calculation/placeOf.ts";
+import type { Advice } from "./laws/findings.ts";
+import type { CallName } from "./laws/subject.ts";
 
 type Caller = CallName | "the file, as it loads,";
 type Kind = Extract<Advice["law"], "random" | "math" | "clock">;

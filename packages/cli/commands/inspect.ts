@@ -21,7 +21,7 @@ export function addWatch(program: Command, session: Session): void {
       if (run === undefined) return await watchRuns(session);
       // With --json standard output holds only the answer.
       const screen = session.json() ? session.cli.err : session.cli.out;
-      const view = await watchRun(session, await session.client(), run, screen);
+      const view = await watchRun(session, await apiOf(session), run, screen);
       session.exitCode = exitCodeOfRun(view);
       await showStatus(session, view);
     });
@@ -71,8 +71,8 @@ const wholeMax = 5;
 
 const tryingMax = 10;
 
-/** Leaves room for the error on a terminal of 80 columns; a program gets the whole input. */
-const inputWidth = 24;
+/** Leaves room for the error on a terminal of 80 columns, and keeps a row on a line elsewhere; --json has the whole input. */
+const inputWidth = { terminal: 24, elsewhere: 80 };
 
 async function printFailures(session: Session, found: Failures): Promise<void> {
   const { out } = session.cli;
@@ -82,7 +82,7 @@ async function printFailures(session: Session, found: Failures): Promise<void> {
     out,
     ["WORK", "CHUNKS", ...input, right("TRIES"), "CODE", clipped("ERROR")],
     found.failures.map((one) =>
-      rowOfFailure(one, hasInputs, Number.isFinite(out.columns) ? inputWidth : Number.POSITIVE_INFINITY),
+      rowOfFailure(one, hasInputs, inputWidth[Number.isFinite(out.columns) ? "terminal" : "elsewhere"]),
     ),
   );
   await out.write(shown);
@@ -96,7 +96,7 @@ async function printFailures(session: Session, found: Failures): Promise<void> {
   if (found.more) await session.note(`only the first ${count(found.failures.length)}; --max shows more`);
 }
 
-/** Nobody knows which chunk of a pack ended its process or hit the limit. */
+/** Whether a chunk is named: of a pack that ended its process or its time whole, none is. */
 const foundByChunk = ({ from, to }: Range, code: string): boolean =>
   to - from === 1 || !["time-limit", "process-ended", "out-of-memory", "thread-exited"].includes(code);
 

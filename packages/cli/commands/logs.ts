@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type LogLine, type LogsQuery, logs } from "../../../src/engine/client/logs.ts";
-import { status } from "../../../src/engine/client/status.ts";
+import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
 import { count, countOf, oneLine, paint } from "../render/text.ts";
@@ -19,10 +19,11 @@ export function addLogs(program: Command, session: Session): void {
     .action(async (run: string, { follow, ...query }: LogsQuery & { readonly follow?: boolean }) => {
       for (const [name, value] of Object.entries(query)) checkRange(name, value as number, 0);
       const client = await session.client();
+      const { status } = (await apiOf(session)).run(run);
       const { clock, signal } = session.cli;
       const known = new Set<string>();
       for (;;) {
-        const active = follow === true && (await status(client, run)).active;
+        const active = follow === true && (await status()).active;
         const found = await logs(client, run, { ...query, known });
         if (session.json() && follow !== true) return await session.printJson(found);
         for (const line of found.lines) {

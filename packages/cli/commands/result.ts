@@ -9,12 +9,11 @@ import {
   verify,
 } from "../../../src/engine/client/questions/verify.ts";
 import { type FoundResult, findResult } from "../../../src/engine/client/result.ts";
-import { resultLink } from "../../../src/engine/client/resultLink.ts";
 import { rangesText } from "../../../src/engine/model/packs.ts";
 import type { Manifest } from "../../../src/engine/model/run.ts";
 import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
-import { failed } from "../exitCodes.ts";
+import { failed, hasGaps } from "../exitCodes.ts";
 import { badOption, checkRange, wholeOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
 import { chunkShare } from "../render/runDetails.ts";
@@ -30,6 +29,7 @@ interface Options {
   readonly manifest?: boolean;
   readonly link?: boolean;
   readonly wait?: number;
+  readonly allowGaps?: boolean;
 }
 
 /** `leasefold result RUN`: the result, streamed and checked; with --so-far that of the chunks computed so far. */
@@ -43,6 +43,7 @@ export function addResult(program: Command, session: Session): void {
       "write to a file, which appears only once the whole result is checked; of a result of files, to a folder/",
     )
     .option("--generation <n>", "the result of this generation instead of the newest", wholeOption)
+    .option("--allow-gaps", "a result with gaps is no failure")
     .option("--manifest", "print what the result was made of, as JSON: hash, gaps, code, terms")
     .option("--link", "print a link that reads it without a key for 15 minutes; it is a secret")
     .option("--so-far", "for a run without a result: have a worker fold what is done so far")
@@ -55,6 +56,7 @@ export function addResult(program: Command, session: Session): void {
         options.soFar === true
           ? await tellSoFar(session, run, options)
           : await tellFound(session, run, options.generation);
+      if (manifest?.complete === false && options.allowGaps !== true) session.exitCode = hasGaps;
       if (options.manifest === true && manifest !== undefined) return await session.printJson(manifest);
       if (manifest !== undefined) await tellResult(session, run, manifest, options.output);
     });
@@ -79,7 +81,7 @@ async function noteOlder(
 
 /** The link alone on standard output, for a pipe. */
 async function tellLink(session: Session, run: string, { generation }: Options): Promise<void> {
-  const link = await resultLink(await session.client(), run, { generation });
+  const link = await (await apiOf(session)).run(run).resultLink({ generation });
   if (session.json()) return await session.printJson(link);
   await session.print(link.url);
   await session.note(`${run}: whoever has this link reads ${bytes(link.bytes)} until ${link.expires}`);
@@ -237,6 +239,8 @@ async function tellVerification(
         ? "1 pack has gaps and was not drawn"
         : `${count(packs.missing)} packs have gaps; none of them was drawn`,
     );
+  if (packs.missing > 0 && packs.missing === packs.total)
+    await session.note("all packs have gaps, so nothing was compared: this is no success");
   if (others.length === 0) return;
   const rows = others.map(({ pack, chunks, outcome, error }) => [
     String(pack),

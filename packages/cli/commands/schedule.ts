@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
+import type { ScheduleView } from "../../../src/engine/client/schedules/changeSchedule.ts";
 import type { ScheduleRequest } from "../../../src/engine/client/schedules/scheduleRequest.ts";
-import type { ScheduleView } from "../../../src/engine/client/schedules/schedules.ts";
 import { fillTemplates } from "../../../src/engine/model/dueTimes.ts";
 import { overlaps } from "../../../src/engine/model/schedule.ts";
 import { apiOf } from "../apiHere.ts";

@@ -33,8 +33,20 @@ function factsOf(query: ExplainedQuery): readonly Fact[] {
   const { columns, columnsThere, chunks, files, fileBytes, filesRead, bytesRead } = query;
   const names = columns.length > 0 ? `: ${columns.join(", ")}` : "";
   return [
-    ["map", query.map],
-    ["reduce", query.reduce],
+    ["way", query.why === "" ? query.way : `${query.way}: ${query.why}`],
+    ...(query.way === "aggregate"
+      ? []
+      : [
+          [
+            "carried",
+            `about ${bytes(query.carriedBytes)} of at most ${bytes(query.carriedBytesMax)}`,
+          ] as const,
+        ]),
+    ...query.steps.flatMap(({ chunk, merge, answer, name }): Fact[] => [
+      ["chunk", chunk],
+      ...(merge === undefined ? [] : [["merge", merge] as const]),
+      [name, answer],
+    ]),
     ["finish", query.finish],
     ["columns", `${count(columns.length)} of ${count(columnsThere)}${names}`],
     ["files", `${count(filesRead)} of ${countOf(files, "file")}, ${bytes(bytesRead)} of ${bytes(fileBytes)}`],

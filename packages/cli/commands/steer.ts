@@ -2,12 +2,13 @@ import type { Command } from "commander";
 import { awaitAnswer, awaitDeletion } from "../../../src/engine/client/commands/await.ts";
 import { command } from "../../../src/engine/client/commands/command.ts";
 import type { Change } from "../../../src/engine/client/commands/decideCommand.ts";
-import { status } from "../../../src/engine/client/status.ts";
-import { InputError } from "../../../src/engine/model/errors.ts";
+import type { RunView } from "../../../src/engine/client/runView.ts";
+import { InputError, isUnreadable } from "../../../src/engine/model/errors.ts";
+import { apiOf } from "../apiHere.ts";
 import { refuseChanged } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";
-import { stateText } from "../render/text.ts";
+import { bytes, count, countOf, stateText } from "../render/text.ts";
 import { checkWritable } from "../saveBytes.ts";
 import { waitForEnd } from "../watchRun.ts";
 
@@ -42,6 +43,7 @@ export function addCancel(program: Command, session: Session): void {
 interface RetryOptions {
   readonly wait?: boolean;
   readonly output?: string;
+  readonly allowGaps?: boolean;
 }
 
 /** `leasefold retry RUN`: computes what failed or was not done, for a new result. */
@@ -50,6 +52,7 @@ export function addRetry(program: Command, session: Session): void {
     .description("compute what a failed, cancelled or incomplete run lacks, for a new result")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file, or one of files to a folder/; implies --wait")
+    .option("--allow-gaps", "with --wait: a result with gaps is no failure")
     .action(async (run: string, options: RetryOptions) => {
       await checkWritable(session.cli, options.output);
       const change = await retryOf(session, run);
@@ -57,7 +60,7 @@ export function addRetry(program: Command, session: Session): void {
         return await giveCommand(session, run, change);
       const { generation } = await command(await session.client(), run, change);
       await session.note(`${run} is tried again, generation ${generation}`);
-      await waitForEnd(session, run, options.output);
+      await waitForEnd(session, run, options);
     });
 }
 
@@ -66,24 +69,41 @@ async function retryOf(session: Session, run: string): Promise<Change> {
   const instances = await session.instances();
   const there = await instances?.calculations().catch(() => undefined);
   if (instances === undefined || there === undefined) return { kind: "retry" };
-  const { calculation } = await status(await session.client(), run);
+  const { calculation } = await (await apiOf(session)).run(run).status();
   const found = there.find(({ name }) => name === calculation);
   if (found !== undefined) refuseChanged(found, instances);
   return { kind: "retry", code: found?.code };
 }
 
-/** `leasefold delete RUN`: deletes a run and its results, without asking for confirmation. */
+/** `leasefold delete RUN`: deletes a run and its results; a result is deleted only where somebody says yes. */
 export function addDelete(program: Command, session: Session): void {
   onRun(program, "delete")
     .description("delete a run, active or ended, with all that it stored, results included")
-    .action(async (run: string) => {
+    .option("--yes", "do not ask, though the run has a result")
+    .action(async (run: string, { yes }: { yes?: boolean }) => {
       const client = await session.client();
+      if (yes !== true) await confirmDeletion(session, run);
       const given = await command(client, run, { kind: "delete" });
       const outcome = await awaitDeletion(client, given, answerWaitMs, session.cli.signal);
       if (session.json()) return await session.printJson({ ...given, gone: outcome === "gone" });
       const pending = "requested; a leader continues until everything is deleted";
       await session.print(`${run}  delete: ${outcome === "gone" ? "done" : pending}`);
     });
+}
+
+/** A run that cannot be read has no result that anybody could miss. */
+async function confirmDeletion(session: Session, run: string): Promise<void> {
+  const view = await (await apiOf(session))
+    .run(run)
+    .status()
+    .catch((error: unknown) => {
+      if (isUnreadable(error)) return undefined;
+      throw error;
+    });
+  const { result } = view ?? {};
+  if (result === undefined) return;
+  const look = `${run}  ${stateText(view as RunView)}, with a result of ${bytes(result.bytes)}`;
+  await session.confirm("delete", look, "Delete the run and its result?");
 }
 
 /** A leader polls every two seconds, and a new one is elected within a lease. */
@@ -100,9 +120,15 @@ async function giveCommand(session: Session, run: string, change: Change): Promi
     throw new InputError("conflict", answer, why);
   }
   if (session.json()) return await session.printJson({ ...given, answer, word: view.word });
-  const done = given.changed ? "done" : "it was so before";
-  const told = answer === "pending" ? "asked; no leader has answered yet" : `${done}, ${stateText(view)}`;
+  const done = given.changed ? `accepted${workOf(change, view)}` : "it was so before";
+  const told = answer === "pending" ? "asked; no leader has answered yet" : `${done}; ${stateText(view)}`;
   await session.print(`${given.run}  ${what}: ${told}`);
+}
+
+/** What a retry computes, where the run was planned. */
+function workOf({ kind }: Change, { packs }: RunView): string {
+  if (kind !== "retry" || packs === undefined) return "";
+  return `, ${count(packs.total - packs.done)} of ${countOf(packs.total, "pack")} to compute`;
 }
 
 function textOf(change: Change): string {

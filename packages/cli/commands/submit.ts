@@ -36,6 +36,7 @@ interface Options extends LimitOptions, Pick<RunRequest, "id" | "reuse" | "accep
   readonly param?: readonly string[];
   readonly upload?: string;
   readonly wait?: boolean;
+  readonly allowGaps?: boolean;
   readonly output?: string;
   readonly tag?: readonly string[];
 }
@@ -109,6 +110,7 @@ export function addSubmit(program: Command, session: Session): void {
     .option("--upload <path>", "upload this file or folder first, and use it as the source")
     .option("--wait", "show progress, then print the result")
     .option("-o, --output <file>", "write the result to a file, or one of files to a folder/; implies --wait")
+    .option("--allow-gaps", "with --wait: a result with gaps is no failure")
     .action(async (asked: string, options: Options, command: Command) => {
       const { id, upload, reuse, acceptCode, keepPartials } = options;
       if (acceptCode && reuse === undefined) throw badOption("accept-code", "needs --reuse");
@@ -129,7 +131,7 @@ export function addSubmit(program: Command, session: Session): void {
       const { run, created } = submitted;
       if (options.wait !== true && options.output === undefined) return await tell(session, submitted);
       await session.note(`${run} ${created ? "submitted" : before(submitted)}`);
-      await waitForEnd(session, run, options.output);
+      await waitForEnd(session, run, options);
     });
 }
 

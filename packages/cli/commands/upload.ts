@@ -1,11 +1,5 @@
 import type { Command } from "commander";
 import { deleteInputs, inputs } from "../../../src/engine/client/inputs.ts";
-import {
-  type Uploaded,
-  type UploadProgress,
-  type UploadRequest,
-  upload,
-} from "../../../src/engine/client/upload/upload.ts";
 import type { AskedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { withSource } from "../freeOptions.ts";
@@ -13,6 +7,7 @@ import { badOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
 import { clipped, right } from "../render/table.ts";
 import { bytes, count, countOf, paint, percent, timeText } from "../render/text.ts";
+import { type Uploaded, type UploadProgress, type UploadRequest, upload } from "../upload/upload.ts";
 
 type UploadOptions = Pick<UploadRequest, "to" | "replace">;
 

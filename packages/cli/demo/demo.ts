@@ -7,7 +7,7 @@ import type { LeaderView } from "../../../src/engine/client/leader.ts";
 import { findManifest } from "../../../src/engine/client/result.ts";
 import { submit } from "../../../src/engine/client/submit.ts";
 import { StorageError } from "../../../src/engine/model/errors.ts";
-import { portsOf } from "../apiHere.ts";
+import { apiHere, portsOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
 import { type Embedded, startEmbedded } from "../local/embedded.ts";
@@ -158,7 +158,8 @@ async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
     if (kill.killed === undefined || kill.takeover !== undefined)
       tell(`${leads.name} won the lease and leads in term ${leads.term}`);
   };
-  const view = await watchRun(session, client, run, screenOf(session), {
+  const api = apiHere(portsOf(session, client));
+  const view = await watchRun(session, api, run, screenOf(session), {
     about: `primes up to ${count(to)}, ${countOf(cores, "core")}`,
     everyMs: pollMs,
     workers: (active) => [...tracks].map(([name, track]) => track.fact(active && name === leads?.name)),

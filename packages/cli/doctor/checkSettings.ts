@@ -90,6 +90,16 @@ function* hostProblems(env: Env): Generator<Problem> {
       cure: "set AzureWebJobsStorage__accountName and __credential, or UseDevelopmentStorage=true with Azurite",
     };
   }
+  if (
+    env["AzureWebJobsStorage"] === "" &&
+    Object.keys(env).some((name) => name.startsWith("AzureWebJobsStorage__"))
+  ) {
+    yield {
+      what: "AzureWebJobsStorage is empty, beside AzureWebJobsStorage__ settings",
+      why: 'the host does not start with it: "Unable to find matching constructor" (github.com/Azure/azure-functions-host/issues/11794)',
+      cure: "remove the empty setting: az functionapp config appsettings delete --setting-names AzureWebJobsStorage",
+    };
+  }
   if (!env["DataStorage"] && !env["DataStorage__blobServiceUri"]) {
     yield {
       what: "DataStorage is not set",

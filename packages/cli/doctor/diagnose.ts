@@ -65,13 +65,36 @@ function failureOf(check: string, error: unknown): Finding {
   if (edgeOf(error).exitCode === 70) throw error;
   const code = error instanceof StorageError ? error.storageCode : "";
   const kind = error instanceof StorageError ? error.kind : "setting";
-  return { check, state: "wrong", what: messageOf(error), ...(adviceOfCode[code] ?? adviceOfKind[kind]) };
+  const emulated = serverOf(error).startsWith("Azurite") ? adviceOfEmulator[code] : undefined;
+  return {
+    check,
+    state: "wrong",
+    what: messageOf(error),
+    ...(emulated ?? adviceOfCode[code] ?? adviceOfKind[kind]),
+  };
 }
 
-const adviceOfCode: Readonly<Record<string, { why: string; cure: string }>> = {
+/** What answered, by the header of the answer that the SDK's error keeps. */
+function serverOf(error: unknown): string {
+  const { cause } = error as {
+    cause?: { response?: { headers?: { get(name: string): string | undefined } } };
+  };
+  return cause?.response?.headers?.get("server") ?? "";
+}
+
+type Advice = Readonly<Record<string, { why: string; cure: string }>>;
+
+const adviceOfEmulator: Advice = {
   InvalidHeaderValue: {
     why: "Azurite knows no API version as new as the SDK's",
     cure: "start Azurite with --skipApiVersionCheck",
+  },
+};
+
+const adviceOfCode: Advice = {
+  InvalidHeaderValue: {
+    why: "this account has not got the API version that the SDK signs with a key; Azure gives new versions to one account after the other",
+    cure: "use --account NAME and your own sign-in, or a shared access signature: with these an older version is asked for",
   },
   AuthorizationFailure: {
     why: "the account's firewall or network rules keep this machine out",

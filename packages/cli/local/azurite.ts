@@ -50,8 +50,8 @@ export async function startAzurite(
   // Node 22 warns of SQLite, which holds the lock of a location.
   const nodeFlags = ["--disable-warning=ExperimentalWarning", "--import", preload];
   const child = spawn(process.execPath, [...nodeFlags, script, ...flags], {
-    // Not an argument, which every user of the machine can read.
-    env: { ...process.env, AZURITE_ACCOUNTS: `${account.name}:${account.key}` },
+    // The account is no argument, which every user of the machine can read. A SQL server would be used if one were named.
+    env: { ...process.env, AZURITE_ACCOUNTS: `${account.name}:${account.key}`, AZURITE_DB: undefined },
     stdio: ["pipe", "pipe", "pipe"],
     // Ctrl-C in a terminal reaches a whole process group; this process ends last, when the others have drained.
     detached: process.platform !== "win32",

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import "./azuriteLess.ts";
 import { quickenMessages, quickenRecords } from "./azuriteSpeed.ts";
 import { holdData } from "./dataLock.ts";
 

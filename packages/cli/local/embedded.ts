@@ -60,8 +60,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const appDir = findAppDir();
   const azurite = await startAzurite(options.data);
 
-  const { blobs } = connectStorage({ connectionString: azurite.connectionString });
-  const marks = endMarks(blobs, namesOf(namespaceOf(options)).coordination);
+  const storage = connectStorage({ connectionString: azurite.connectionString });
+  const marks = endMarks(storage, namesOf(namespaceOf(options)).coordination);
   let instances: Instances | undefined;
   let stopping: Promise<void> | undefined;
   let writing: Promise<unknown> = Promise.resolve();
@@ -103,7 +103,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       stopGraceMs: options.stopGraceMs ?? stopGraceMsDefault,
       onEvent(event) {
         options.onEvent?.(event);
-        if (event.kind === "exited") marks.ended(event.instance, event.how);
+        if (event.kind === "exited") marks.ended(event.instance, event.how, event.failed, event.visibleInS);
         const moved = event.kind === "state" && ["running", "restarting"].includes(event.state);
         if (moved) saveState().catch(() => undefined);
       },

@@ -44,7 +44,7 @@ export async function startFleetMember(options: MemberOptions): Promise<FleetMem
   // Host names of machines may be equal, and of processes on one machine they are.
   const name = process.env["LEASEFOLD_INSTANCE"] || `${hostname()}-${randomBytes(3).toString("hex")}`;
   const appDir = findAppDir();
-  const marks = endMarks(connectStorage(connection).blobs, namesOf(namespace).coordination);
+  const marks = endMarks(connectStorage(connection), namesOf(namespace).coordination);
   const idle = Promise.withResolvers<void>();
   const idleWatch = idleMs === undefined ? undefined : makeIdleWatch(idleMs, systemClock, idle.resolve);
   const isRunning = (): boolean => started?.instances.every(({ state }) => state === "running") === true;
@@ -66,7 +66,7 @@ export async function startFleetMember(options: MemberOptions): Promise<FleetMem
       env: () => memberEnv(options),
       onEvent(event) {
         onEvent(event);
-        if (event.kind === "exited") marks.ended(name, event.how);
+        if (event.kind === "exited") marks.ended(name, event.how, event.failed, event.visibleInS);
         if (event.kind === "exited") idleWatch?.exited();
         if (event.kind === "started") idleWatch?.started(event.invocation);
         if (event.kind === "ended") idleWatch?.ended(event.invocation, event.function, event.ms);

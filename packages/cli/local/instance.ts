@@ -115,9 +115,10 @@ async function start(): Promise<void> {
     random: systemRandom,
     storage: connectStorage(dataStorageFrom(env, storageHostIn(argv))),
   });
-  const { functionTimeoutMs } = host.settings;
+  const { functionTimeoutMs, queues } = host.settings;
   const limitMs = Number.isFinite(functionTimeoutMs) ? functionTimeoutMs : null;
-  report({ kind: "ready", http: host.http !== undefined, functionTimeoutMs: limitMs });
+  const { visibilityTimeoutMs } = queues;
+  report({ kind: "ready", http: host.http !== undefined, functionTimeoutMs: limitMs, visibilityTimeoutMs });
   setTimeout(shrinkHeap, startedMs).unref();
   setInterval(() => host && report({ kind: "stats", ...host.stats() }), statsEveryMs).unref();
 }

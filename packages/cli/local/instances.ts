@@ -17,7 +17,11 @@ import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts
  * - one key for all functions that are not anonymous, drawn anew with each start; only 127.0.0.1 is served;
  * - no schedule status: a timer is never past due, and never fires at the start; no retry policies;
  * - no gRPC and no separate host process: user code that blocks the event loop also blocks polling and renewal (on Azure
- *   it would only block the worker);
+ *   it would only block the worker), and a timeout ends all that runs in the process (there the others keep their slots);
+ * - a stop takes no new work from its begin and asks the app at once to hand over; the real host waits for up to ten seconds first,
+ *   while timers fire and messages are taken, and the app then has five;
+ * - storage that is away for half a minute is waited for; the real host was seen to end;
+ * - files that change are not looked at: the real host replaces its worker in Development, and deliveries fail meanwhile;
  * - no `local.settings.json`: settings come from the environment and from `env`.
  *
  * An instance ends with this process, even when that is killed; only a frozen one then stays frozen.

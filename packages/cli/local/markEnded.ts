@@ -1,20 +1,25 @@
 import { parseSignBlob, signBlobs } from "../../../src/engine/model/names.ts";
 import { decodeSign, encodeSign } from "../../../src/engine/model/sign.ts";
-import type { BlobStore } from "../../../src/engine/storage/ports.ts";
+import type { BlobStore, Storage } from "../../../src/engine/storage/ports.ts";
 import { systemClock } from "../../../src/engine/storage/system.ts";
+import type { HeldMessage } from "../../../src/host/instanceMessages.ts";
 
-/** A supervisor's marks in the signs of processes that have ended, one after the other. */
+/** What a supervisor does in storage for processes that have ended, one after the other. */
 export interface EndMarks {
-  ended(instance: string, how: string): void;
+  /** Marks its sign, and has the messages come back whose invocations failed with it, as the real host does. */
+  ended(instance: string, how: string, failed: readonly HeldMessage[], visibleInS: number): void;
   /** Resolves when all are made, or after a second: a sign without a mark goes stale by itself. */
   settled(): Promise<void>;
 }
 
-export function endMarks(blobs: BlobStore, coordination: string): EndMarks {
+export function endMarks({ blobs, queues }: Storage, coordination: string): EndMarks {
   let marking: Promise<unknown> = Promise.resolve();
   return {
-    ended(instance, how) {
-      marking = Promise.allSettled([marking, markEnded(blobs, coordination, instance, how)]);
+    ended(instance, how, failed, visibleInS) {
+      const released = failed.map(({ queue, id, receipt }) =>
+        queues.update(queue, id, receipt, { visibleInS }),
+      );
+      marking = Promise.allSettled([marking, markEnded(blobs, coordination, instance, how), ...released]);
     },
     async settled() {
       await Promise.race([marking, systemClock.sleep(markMsMax)]);

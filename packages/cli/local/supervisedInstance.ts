@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { systemClock } from "../../../src/engine/storage/system.ts";
-import type { InstanceMessage } from "../../../src/host/instanceMessages.ts";
+import type { HeldMessage, InstanceMessage } from "../../../src/host/instanceMessages.ts";
 import { bindPort, type InstancePort } from "./instancePort.ts";
 import { describeExit, type InstanceProcess, startInstanceProcess } from "./instanceProcess.ts";
-import { type Down, makeRestarts, makeTimeoutWatch } from "./supervision.ts";
+import { type Down, makeHeldMessages, makeRestarts, makeTimeoutWatch } from "./supervision.ts";
 
 /**
  * `restarting` waits for its next start after it ended by itself. `dead` has no process and gets one only on request.
@@ -19,8 +19,13 @@ export type InstanceReport =
       /** Only of `restarting`: the pause before its next start. */
       readonly pauseMs?: number;
     }
-  /** Its process has ended, as planned or not. */
-  | { readonly kind: "exited"; readonly how: string };
+  /** Its process has ended, as planned or not; `failed` are the messages that then come back, after so long. */
+  | {
+      readonly kind: "exited";
+      readonly how: string;
+      readonly failed: readonly HeldMessage[];
+      readonly visibleInS: number;
+    };
 
 interface SupervisedOptions {
   readonly name: string;
@@ -46,6 +51,10 @@ const exitMs = 1_000;
 export class SupervisedInstance {
   readonly #options: SupervisedOptions;
   readonly #restarts = makeRestarts(systemClock);
+  readonly #held = makeHeldMessages(systemClock);
+  #visibleInS = 0;
+  /** The invocation for which its process was ended. */
+  #timedOut: string | undefined;
   /** `node-1`, `node-2`, …; also the instance's `LEASEFOLD_INSTANCE`. */
   readonly name: string;
   state: InstanceState = "starting";
@@ -112,6 +121,7 @@ export class SupervisedInstance {
     this.#awaited = awaited;
     this.#endReason = undefined;
     this.#blocked = false;
+    this.#timedOut = undefined;
     this.#enter("starting");
     const { stopGraceMs } = this.#options;
     const started: InstanceProcess = startInstanceProcess({
@@ -123,7 +133,8 @@ export class SupervisedInstance {
     this.#process = started;
     void started.exited.then((exit) => {
       const how = this.#endReason ?? describeExit(exit);
-      this.#options.onReport({ kind: "exited", how });
+      const failed = this.#process === started ? this.#held.died(this.#timedOut) : [];
+      this.#options.onReport({ kind: "exited", how, failed, visibleInS: this.#visibleInS });
       if (this.#process === started) this.#endedByItself(how);
     });
     const hung = setTimeout(() => started.kill(), startMsMax);
@@ -140,8 +151,10 @@ export class SupervisedInstance {
   #receive(from: InstanceProcess, message: InstanceMessage): void {
     if (message.kind === "ready") {
       this.httpUrl = message.http && this.#port ? `http://127.0.0.1:${this.#port.number}` : undefined;
-      this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, (name) => {
+      this.#visibleInS = Math.ceil(message.visibilityTimeoutMs / 1_000);
+      this.#timeouts = makeTimeoutWatch(message.functionTimeoutMs, systemClock, (name, invocation) => {
         this.#endReason = `${name} ran longer than functionTimeout`;
+        this.#timedOut = invocation;
         from.kill();
       });
     }
@@ -160,8 +173,15 @@ export class SupervisedInstance {
     // The last words of V8; its signal is that of any abort.
     if (message.kind === "log" && /^FATAL ERROR: .*out of memory/.test(message.message))
       this.#endReason = "out of memory";
-    if (message.kind === "started") this.#timeouts?.started(message.invocation, message.function);
-    if (message.kind === "ended") this.#timeouts?.ended(message.invocation);
+    if (message.kind === "started") {
+      this.#timeouts?.started(message.invocation, message.function);
+      this.#held.started(message.invocation, message.held);
+    }
+    if (message.kind === "renewed") this.#held.renewed(message.held);
+    if (message.kind === "ended") {
+      this.#timeouts?.ended(message.invocation);
+      this.#held.ended(message.invocation);
+    }
     this.#options.onReport(message);
   }
 
@@ -190,6 +210,7 @@ export class SupervisedInstance {
     const released = this.#process;
     this.#process = undefined;
     this.#timeouts?.clear();
+    this.#held.clear();
     this.#cancelLoad();
     this.#cancelRestart();
     return released;

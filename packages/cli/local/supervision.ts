@@ -1,4 +1,5 @@
 import type { Clock } from "../../../src/engine/storage/ports.ts";
+import type { HeldMessage } from "../../../src/host/instanceMessages.ts";
 
 /** The timed rules of supervision: the pause before a restart, and the end of an instance that blocks. */
 
@@ -50,7 +51,7 @@ const graceMs = 2_000;
 export function makeTimeoutWatch(
   functionTimeoutMs: number | null,
   clock: Clock,
-  onTimeout: (functionName: string) => void,
+  onTimeout: (functionName: string, invocation: string) => void,
 ) {
   /** By invocation: how to end its time. */
   const running = new Map<string, () => void>();
@@ -59,7 +60,7 @@ export function makeTimeoutWatch(
       if (functionTimeoutMs === null) return;
       running.set(
         invocation,
-        clock.after(functionTimeoutMs + graceMs, () => onTimeout(functionName)),
+        clock.after(functionTimeoutMs + graceMs, () => onTimeout(functionName, invocation)),
       );
     },
     ended(invocation: string): void {
@@ -70,6 +71,43 @@ export function makeTimeoutWatch(
       for (const cancel of running.values()) cancel();
       running.clear();
     },
+  };
+}
+
+/** The real host ends with the third death of a worker within so long (WorkerRestartThreshold of Azure/azure-functions-host). */
+const deathsMax = 3;
+const deathsWithinMs = 30 * 60_000;
+
+/**
+ * The messages that run in an instance's process, and what becomes of them when it ends by itself. In the real host a worker's
+ * death fails its invocations, so that their messages come back after `visibilityTimeout`. They stay hidden for the rest of their ten
+ * minutes where the host ends as well: at the third death within half an hour. After a timeout only that invocation fails; others count
+ * as running until their own.
+ */
+export function makeHeldMessages(clock: Pick<Clock, "monotonicMs">) {
+  const running = new Map<string, HeldMessage>();
+  let deathsMs: number[] = [];
+  return {
+    started(invocation: string, held: HeldMessage | undefined): void {
+      if (held !== undefined) running.set(invocation, held);
+    },
+    renewed(held: HeldMessage): void {
+      for (const [invocation, { queue, id }] of running)
+        if (queue === held.queue && id === held.id) running.set(invocation, held);
+    },
+    ended: (invocation: string) => void running.delete(invocation),
+    /** The process ended by itself, or because that invocation took too long: the messages that come back. */
+    died(timedOut?: string): readonly HeldMessage[] {
+      const nowMs = clock.monotonicMs();
+      const failed = [...running].filter(([invocation]) => timedOut === undefined || invocation === timedOut);
+      running.clear();
+      deathsMs = [...deathsMs.filter((ms) => nowMs - ms < deathsWithinMs), nowMs];
+      if (deathsMs.length < deathsMax) return failed.map(([, held]) => held);
+      deathsMs = [];
+      return [];
+    },
+    /** Its end was asked for: it ends as an instance does. */
+    clear: () => running.clear(),
   };
 }
 

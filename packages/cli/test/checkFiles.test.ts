@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { FileAccess } from "../../../src/engine/calculation/files.ts";
-import type { Finding } from "../../../src/engine/calculation/laws/findings.ts";
 import { systemClock } from "../../../src/engine/storage/system.ts";
+import type { Finding } from "../check/laws/findings.ts";
 import { lawsInThread } from "../check/lawsInThread.ts";
 
 const inventory = join(import.meta.dirname, "../../../examples/inventory/inventory.ts");

@@ -6,7 +6,6 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { report } from "../../../src/app/api/report.ts";
 import { submit } from "../../../src/engine/client/submit.ts";
-import { upload } from "../../../src/engine/client/upload/upload.ts";
 import { LeasefoldError } from "../../../src/engine/model/errors.ts";
 import { clientWorld } from "../../../test/client/clientWorld.ts";
 import { fuzzRuns } from "../../../test/support/fuzzRuns.ts";
@@ -16,6 +15,7 @@ import { openData } from "../local/dataFolder.ts";
 import { findLocalFile, localFilePath } from "../local/localFile.ts";
 import { screenOf } from "../render/processScreen.ts";
 import { visible } from "../render/terminal.ts";
+import { upload } from "../upload/upload.ts";
 
 /** What a stranger may have put where this machine reads: files, folders, and what is shown of them. */
 let root: string;

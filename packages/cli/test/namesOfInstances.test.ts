@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RunEstimate } from "../../../src/engine/client/estimate/estimateRun.ts";
 import { StorageError } from "../../../src/engine/model/errors.ts";
+import type { Estimate } from "../../client/apiTypes.ts";
 import type { InstanceApi } from "../instanceApi.ts";
 import { cliWorld, instancesOf } from "./cliWorld.ts";
 
@@ -16,7 +16,7 @@ const silent = () =>
 describe("a calculation that only the running instances know", () => {
   it("is planned by them, with parameters of the types that they tell", async () => {
     const here = await cliWorld();
-    const estimate = JSON.parse((await here.run("plan sum --to 5 --json")).out) as RunEstimate;
+    const estimate = JSON.parse((await here.run("plan sum --to 5 --json")).out) as Estimate;
     const requests: unknown[] = [];
     const { run } = await cliWorld(
       api({

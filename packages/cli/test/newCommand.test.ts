@@ -55,9 +55,13 @@ Its test: npm test, or ${node} --test my-pi.test.ts
     const { NODE_OPTIONS: _, ...env } = process.env;
     const cwd = join(folder, "inner/folder");
     // The link leads to the built package; the source stands in for it, so that no build is needed here.
-    const hook = `data:text/javascript,import { registerHooks } from "node:module"; registerHooks({ resolve: (name, context,
-      next) => name === "leasefold" ? { url: ${JSON.stringify(`file://${root}/src/calculations/leasefold.ts`)}, shortCircuit: true }
-      : next(name, context) });`;
+    const sources = {
+      leasefold: "src/calculations/leasefold.ts",
+      "leasefold/check": "packages/cli/check/leasefoldCheck.ts",
+    };
+    const hook = `data:text/javascript,import { registerHooks } from "node:module"; const sources = ${JSON.stringify(sources)};
+      registerHooks({ resolve: (name, context, next) => name in sources
+      ? { url: ${JSON.stringify(`file://${root}/`)} + sources[name], shortCircuit: true } : next(name, context) });`;
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ["--import", hook, "--test", "--test-reporter=tap", "mine.test.ts"],

@@ -154,7 +154,9 @@ describe("leasefold result", () => {
   it("result notes how many chunks are missing", async () => {
     const { run, client, putResult } = await cliWorld();
     await putResult(await submit(client, request), "1", { complete: false, folded: 8 });
-    expect(await run("result r1")).toMatchObject({ out: "1", err: "r1: 2 of 10 chunks are missing\n" });
+    const told = { out: "1", err: "r1: 2 of 10 chunks are missing\n" };
+    expect(await run("result r1")).toMatchObject({ ...told, exitCode: 8 });
+    expect(await run("result r1 --allow-gaps")).toMatchObject({ ...told, exitCode: 0 });
     await putResult(await submit(client, request), "1", { complete: false, folded: 9 });
     expect((await run("result r1")).err).toBe("r1: 1 of 10 chunks is missing\n");
   });

@@ -38,7 +38,11 @@ describe("leasefold runs, status, cancel, cap", () => {
     const { ended } = start("cap r1 7");
     await world.advance(500);
     await putState(submitted, { phase: "computing", command: 1, answer: "done", cap: 7 });
-    expect(await world.finish(ended)).toEqual({ exitCode: 0, out: "r1  cap 7: done, computing\n", err: "" });
+    expect(await world.finish(ended)).toEqual({
+      exitCode: 0,
+      out: "r1  cap 7: accepted; computing\n",
+      err: "",
+    });
     expect((await run("cancel r1")).out).toBe("r1  cancel: asked; no leader has answered yet\n");
   });
 

@@ -24,13 +24,15 @@ const ran = (world: CliWorld, line: string) => world.start(line).ended;
 const query = "--query select\tzone,avg(total)\ta\tfrom\tdata\tgroup\tby\tzone\torder\tby\tzone";
 
 describe("leasefold sql --explain", () => {
-  test("prints the three steps, the columns, files, bytes and chunks", async () => {
+  test("prints the way, the steps, the columns, files, bytes and chunks", async () => {
     const world = await tripsWorld();
     const { exitCode, out, err } = await ran(world, `sql --explain --source ${names.inputs}/trips/ ${query}`);
     expect([exitCode, err]).toEqual([0, ""]);
-    expect(out).toMatch(/^ *map +SELECT .*sum\(total\) AS s0, count\(total\) AS s1 FROM "data" GROUP BY/m);
-    expect(out).toMatch(/^ *reduce +select k0, sum\(s0\) as s0, .* from parts group by k0/m);
-    expect(out).toMatch(/^ *finish +with merged as \(.*\) SELECT .*ORDER BY/m);
+    expect(out).toMatch(/^ *way +aggregate$/m);
+    expect(out).toMatch(/^ *chunk +SELECT .*sum\(t1\."total"\).* FROM "data" AS t1 GROUP BY 1$/m);
+    expect(out).toMatch(/^ *merge +SELECT .*sum\(s0\) AS s0, .* FROM parts GROUP BY 1/m);
+    expect(out).toMatch(/^ *answer0 +SELECT .* FROM parts GROUP BY 1/m);
+    expect(out).toMatch(/^ *finish +SELECT .* FROM answer0 .*ORDER BY/m);
     expect(out).toMatch(/^ *columns +2 of 4: zone, total$/m);
     expect(out).toMatch(/^ *files +2 of 2 files, ([\d.]+ KB) of \1$/m);
     expect(out).toMatch(/^ *chunks +1$/m);
@@ -44,7 +46,9 @@ describe("leasefold sql --explain", () => {
     const whole =
       "create view data as select i as id, 'z' || i % 3 as zone, i / 4.0::double as total from range(12000) t(i)";
     await connection.run(whole);
-    await connection.run(`create table parts as ${explained.map}`);
+    const [{ chunk, answer, name }] = explained.steps;
+    await connection.run(`create table parts as ${chunk}`);
+    await connection.run(`create table ${name} as ${answer}`);
     const rows = (await connection.runAndReadAll(explained.finish)).getRowsJson();
     const truth = await connection.runAndReadAll(
       "select zone, avg(total) from data group by zone order by zone",
@@ -60,12 +64,23 @@ describe("leasefold sql --explain", () => {
     expect(explained.bytesRead).toBe(explained.fileBytes);
   });
 
-  test("refuses a query that does not decompose, and says how to write it", async () => {
+  test("says why rows are carried to the finish, and how many bytes it expects of how many", async () => {
     const world = await tripsWorld();
     const asked = "--query select\tid,sum(total)\tover\t(order\tby\tid)\tfrom\tdata";
     const { exitCode, out, err } = await ran(world, `sql --explain --source ${names.inputs}/trips/ ${asked}`);
+    expect([exitCode, err]).toEqual([0, ""]);
+    expect(out).toMatch(/^ *way +rows: the rows of a window function$/m);
+    expect(out).toMatch(/^ *carried +about [\d.]+ KB of at most 33\.6 MB$/m);
+  });
+
+  test("refuses a query that is not taken, and says why", async () => {
+    const world = await tripsWorld();
+    const asked = "--query select\trandom()\tfrom\tdata";
+    const { exitCode, out, err } = await ran(world, `sql --explain --source ${names.inputs}/trips/ ${asked}`);
     expect([exitCode, out]).toEqual([7, ""]);
-    expect(err).toMatch(/^leasefold: query: a window function over rows .*Use it over groups/);
+    expect(err).toMatch(
+      /^leasefold: query: random\(\) has another answer each time\. Write the value itself/,
+    );
   });
 
   test("needs --explain, and names a parameter that is wrong", async () => {

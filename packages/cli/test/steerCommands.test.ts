@@ -3,6 +3,7 @@ import { readMarker } from "../../../src/engine/client/runDocuments.ts";
 import { submit } from "../../../src/engine/client/submit.ts";
 import { runBlobs, specBlob } from "../../../src/engine/model/runBlobs.ts";
 import { names } from "../../../test/client/clientWorld.ts";
+import { finishedRun } from "../../../test/client/questions/finishedRun.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 
 const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
@@ -15,12 +16,12 @@ async function submitted(change: Parameters<typeof cliWorld>[0] = {}) {
 
 describe("leasefold pause, resume, cancel, cap", () => {
   it.each([
-    ["pause r1", "r1  pause: done, computing, paused\n", { command: 1, paused: true }, []],
-    ["resume r1", "r1  resume: done, computing\n", { command: 2 }, ["pause"]],
-    ["cap r1 7", "r1  cap 7: done, computing\n", { command: 1, cap: 7 }, []],
+    ["pause r1", "r1  pause: accepted; computing, paused\n", { command: 1, paused: true }, []],
+    ["resume r1", "r1  resume: accepted; computing\n", { command: 2 }, ["pause"]],
+    ["cap r1 7", "r1  cap 7: accepted; computing\n", { command: 1, cap: 7 }, []],
     [
       "cancel r1 --keep",
-      "r1  cancel --keep: done, computing, ending early\n",
+      "r1  cancel --keep: accepted; computing, ending early\n",
       { command: 1, keep: true },
       [],
     ],
@@ -38,7 +39,7 @@ describe("leasefold pause, resume, cancel, cap", () => {
   it("say that it was so before, and that nobody has answered", async () => {
     const { run, submitted: of, putState } = await submitted();
     await putState(of, { phase: "computing", layout });
-    expect((await run("resume r1")).out).toBe("r1  resume: it was so before, computing\n");
+    expect((await run("resume r1")).out).toBe("r1  resume: it was so before; computing\n");
     expect((await run("pause r1")).out).toBe("r1  pause: asked; no leader has answered yet\n");
     const { exitCode, out } = await run("pause r1 --json");
     expect(exitCode).toBe(0);
@@ -92,8 +93,13 @@ describe("leasefold retry", () => {
     const { start, world, submitted: of, putState } = await failed();
     const { ended } = start("retry r1");
     await world.advance(500);
-    await putState(of, { phase: "computing", layout, generation: 2, command: 3, answer: "done" });
-    expect(await world.finish(ended)).toEqual({ exitCode: 0, out: "r1  retry: done, computing\n", err: "" });
+    const done = { packsDone: 5, chunksDone: 50 };
+    await putState(of, { phase: "computing", layout, generation: 2, command: 3, answer: "done", ...done });
+    expect(await world.finish(ended)).toEqual({
+      exitCode: 0,
+      out: "r1  retry: accepted, 5 of 10 packs to compute; computing\n",
+      err: "",
+    });
   });
 
   it("is refused where the file is newer than what the instances run, whose new threads would load it", async () => {
@@ -132,13 +138,24 @@ describe("leasefold retry", () => {
 });
 
 describe("leasefold delete", () => {
-  it("waits until the run is gone, and asks nothing", async () => {
+  it("waits until the run is gone, and asks nothing where it has no result", async () => {
     const { start, world, storage } = await submitted();
     const { ended } = start("delete r1", { tty: true });
     await world.advance(1_000);
     storage.operator.deleteBlob(names.runs, specBlob("r1"));
     storage.operator.deleteBlob(names.active, "r1");
     expect(await world.finish(ended)).toEqual({ exitCode: 0, out: "r1  delete: done\n", err: "" });
+  });
+
+  it("of a run with a result asks, or wants --yes", async () => {
+    const world = await cliWorld();
+    await finishedRun(world);
+    const refused = await world.run("delete r1");
+    expect(refused).toMatchObject({ exitCode: 2, out: "" });
+    expect(refused.err).toContain("give --yes");
+    expect((await world.run("status r1")).exitCode).toBe(0);
+    expect(await world.run("delete r1 --yes")).toMatchObject({ exitCode: 0 });
+    expect((await readMarker(world.client, "r1"))?.value.want).toBe("delete");
   });
 
   it("says after ten seconds that it goes on", async () => {

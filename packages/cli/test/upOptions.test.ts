@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { describeParams, paramsSchema } from "../../../src/engine/calculation/params.ts";
 import { systemClock } from "../../../src/engine/storage/system.ts";
-import { sound } from "../../../test/calculations/laws/fixtures.ts";
+import { sound } from "../../../test/fixtures/lawFixtures.ts";
 import { localFileOf, standInSupervisor } from "../../../test/support/standInSupervisor.ts";
 import type { Cli } from "../cli.ts";
 import { addDown } from "../commands/instances.ts";

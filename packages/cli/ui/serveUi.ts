@@ -26,7 +26,7 @@ export async function serveUi(options: {
 }) {
   const { host, log, port } = options;
   const token = randomBytes(24).toString("base64url");
-  const facts = { version, instance: "leasefold ui", lastTickAgeMs: () => undefined };
+  const facts = { version, instance: () => "leasefold ui", lastTickAgeMs: () => undefined };
   const functions = apiFunctions(host, { ...facts, readOnly: host.readOnly });
   const listener = await startHttpServer<ApiFunction>({
     port,

@@ -6,8 +6,9 @@ import {
   type DescribedCalculation,
   describeCalculation,
 } from "../../../src/engine/client/describeCalculations.ts";
-import { type ListedRun, runs } from "../../../src/engine/client/runs.ts";
+import type { ListedRun } from "../../../src/engine/client/runs.ts";
 import { ConfigError, InputError } from "../../../src/engine/model/errors.ts";
+import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { type ConnectOptions, namesStorage } from "../connect.ts";
 import { loadFiles } from "../loadFiles.ts";
@@ -93,11 +94,11 @@ const deployed = 'On Azure a calculation is deployed with the app: docs/DEPLOY.m
 /** A restart loads every file anew. Runs of the code that goes would then wait, and fail (rule 28). */
 async function refuseIfComputed(session: Session, going: readonly string[]): Promise<void> {
   if (going.length === 0) return;
-  const client = await session.client();
+  const { runs } = await apiOf(session);
   const computed = (one: ListedRun) => "code" in one && one.code !== undefined && going.includes(one.code);
-  let page = await runs(client, { phase: "active" });
+  let page = await runs({ phase: "active" });
   while (!page.runs.some(computed) && page.cursor !== undefined)
-    page = await runs(client, { phase: "active", cursor: page.cursor });
+    page = await runs({ phase: "active", cursor: page.cursor });
   const run = page.runs.find(computed)?.run;
   if (run === undefined) return;
   const message =

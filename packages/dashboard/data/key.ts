@@ -1,6 +1,9 @@
 import { asker } from "../../client/request.ts";
 
-/** Where the function key is: in memory, and in `sessionStorage` only if the person asked for it. Never in an address. */
+/**
+ * Where the function key is: in memory, and in `sessionStorage` only if the person asked for it. Never in an address. It is empty where
+ * the app asks for none.
+ */
 export type KeyStore = ReturnType<typeof keyStore>;
 
 const name = "leasefold-key";
@@ -33,7 +36,7 @@ export function keyStore(tab: Tab) {
     },
     set: (next: string, keep: boolean) => change(next, keep, false),
     // Several requests of one moment are refused together.
-    refuse: () => key !== undefined && change(undefined, false, true),
+    refuse: () => key !== undefined && change(undefined, false, key !== ""),
     forget: () => change(undefined, false, false),
     subscribe(listener: () => void) {
       listeners.add(listener);
@@ -44,17 +47,26 @@ export function keyStore(tab: Tab) {
 
 const keyHeader = "x-functions-key";
 
+/** Whether the API that served the page answers without a key, as under Core Tools. */
+export async function opensWithoutKey(url: string, send: typeof fetch): Promise<boolean> {
+  try {
+    return (await send(new URL("instance", url))).ok;
+  } catch {
+    return false;
+  }
+}
+
 /** Requests to the API that served the page, with the key of the page. */
 export function asksWith(key: KeyStore, url: string, send: typeof fetch, nowMs: () => number) {
   let clockOffsetMs = 0;
   const ask = asker({
     ...{ url, fetch: send },
-    proof: () => (key.key === undefined ? {} : { [keyHeader]: key.key }),
+    proof: () => (key.key ? { [keyHeader]: key.key } : {}),
     heard({ status, headers }, used) {
       const date = Date.parse(headers.get("date") ?? "");
       if (Number.isFinite(date)) clockOffsetMs = date - nowMs();
       // A key that was replaced meanwhile must not take the new one with it.
-      if (status === 401 && used[keyHeader] === key.key) key.refuse();
+      if (status === 401 && (used[keyHeader] ?? "") === key.key) key.refuse();
     },
   });
   /** The offset: the service's time minus this machine's, by the `Date` of the last answer. */

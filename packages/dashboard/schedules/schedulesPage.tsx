@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { ScheduleView } from "../../../src/engine/client/schedules/schedules.ts";
+import type { ScheduleView } from "../../../src/engine/client/schedules/changeSchedule.ts";
 import { duration, timeText } from "../../../src/engine/model/figures.ts";
 import { serviceNowMs, usePoll, useTick } from "../data/hooks.ts";
 import { Empty, Head } from "../parts/parts.tsx";

@@ -132,6 +132,14 @@ function Foot({ instance }: { readonly instance: Instance | undefined }): JSX.El
         {instance === undefined ? "" : `Leasefold ${instance.version}, answered by ${instance.instance}`}
       </span>
       <span class="grow" />
+      {key.key === "" ? null : <HeldKey />}
+    </footer>
+  );
+}
+
+function HeldKey(): JSX.Element {
+  return (
+    <>
       <span>{key.kept ? "Key kept for this tab" : "Key in memory"}</span>
       {key.kept ? null : (
         <button type="button" class="quiet" onClick={() => key.set(key.key ?? "", true)}>
@@ -141,7 +149,7 @@ function Foot({ instance }: { readonly instance: Instance | undefined }): JSX.El
       <button type="button" class="quiet" onClick={() => key.forget()}>
         Forget key
       </button>
-    </footer>
+    </>
   );
 }
 

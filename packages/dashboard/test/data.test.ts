@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ApiError } from "../../client/request.ts";
-import { asksWith, keyStore } from "../data/key.ts";
+import { asksWith, keyStore, opensWithoutKey } from "../data/key.ts";
 
 function tabStorage() {
   const held = new Map<string, string>();
@@ -75,6 +75,20 @@ test("an answer that is no JSON, and no answer at all, are errors in words", asy
   ]);
   await expect(api.ask("runs")).rejects.toThrow("the app answered with status 502");
   await expect(api.ask("runs")).rejects.toMatchObject({ status: 0, code: "no-answer" });
+});
+
+test("an app that asks for no key is opened without one, until it asks", async () => {
+  const url = "http://app/api/ui";
+  const opens = (answer: () => Promise<Response>) => opensWithoutKey(url, answer);
+  expect(await opens(async () => new Response("{}"))).toBe(true);
+  expect(await opens(async () => new Response("", { status: 401 }))).toBe(false);
+  expect(await opens(() => Promise.reject(new TypeError("no network")))).toBe(false);
+  const { sent, api, key } = connected([() => new Response("{}"), () => new Response("", { status: 401 })]);
+  key.set("", false);
+  await api.ask("runs");
+  expect(JSON.stringify(sent[0])).not.toContain("x-functions-key");
+  await expect(api.ask("runs")).rejects.toThrow();
+  expect([key.key, key.refused]).toEqual([undefined, false]);
 });
 
 test("401 takes the refused key away, but not the one that was entered meanwhile", async () => {

@@ -67,6 +67,8 @@ export class Session {
       max_expression_depth: `${expressionDepthMax}`,
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
+      // Each local file is read once.
+      enable_external_file_cache: "false",
     });
     const session = new Session(folder, instance, await instance.connect());
     process.once("exit", session.#removeFolder);
@@ -93,6 +95,12 @@ export class Session {
   async rows(sql: string): Promise<Row[]> {
     const reader = await this.#guarded(sql, (prepared) => prepared.runAndReadAll());
     return reader.getRowObjectsJson() as Row[];
+  }
+
+  /** The columns of a query, with their types as DuckDB writes them. It runs nothing. */
+  async columns(sql: string): Promise<(readonly [name: string, type: string])[]> {
+    const rows = await this.rows(`describe ${sql}`);
+    return rows.map((row) => [String(row["column_name"]), String(row["column_type"])] as const);
   }
 
   /** Gives the rows of a query to `take`, some thousand at a time, by column; once without rows if there are none. */

@@ -8,7 +8,10 @@ const quoting = /^(Binder|Parser|Catalog|Syntax|Permission|Not implemented) Erro
 
 /** The error of a statement that could not be prepared. */
 export function toldOfText(text: string): string {
-  return quoting.test(text) ? (text.split("\n\n")[0] ?? "").replaceAll("\n", " ") : toldOfRows(text, "");
+  if (!quoting.test(text)) return toldOfRows(text, "");
+  const [first = ""] = text.split("\n\n");
+  // A list of candidates may have hundreds.
+  return first.replaceAll(/\s+/g, " ").replace(/^(.{300}\S*) .*$/, "$1 …");
 }
 
 /** How messages begin before they quote a cell. Others may quote one anywhere, as those of regular expressions do. */

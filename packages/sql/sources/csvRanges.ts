@@ -1,7 +1,16 @@
 import { pMapIterable } from "p-map";
 import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
-import { type CsvFile, carriageReturn, findBorder, lineFeed, piecesOf, quote } from "./findBorder.ts";
+import {
+  type CsvFile,
+  carriageReturn,
+  findBorder,
+  isSpace,
+  lineFeed,
+  piecesOf,
+  quote,
+  SpacedQuote,
+} from "./findBorder.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 const { firstReadBytes, bordersAtOnce, recordBytesMax } = sourceLimits;
@@ -68,12 +77,14 @@ function borderScan({ file, delimiter }: CsvFile, from: number, target: number) 
         if (at + next - opened > recordBytesMax) throw tooLong(file.path, opened);
         if (next < piece.length) state = "closing";
       } else if (state === "closing") {
+        if (isSpace(piece[here])) throw new SpacedQuote();
         state = piece[here] === quote ? "inside" : "outside";
         if (state === "outside") continue;
       } else {
         const line = piece.subarray(0, next).indexOf(lineFeed, Math.max(here, target - 1 - at));
         if (line !== -1) return at + line + 1;
         const before = next === 0 ? last : (piece[next - 1] ?? last);
+        if (next < piece.length && isSpace(before)) throw new SpacedQuote();
         if (next < piece.length && ends.includes(before)) {
           state = "inside";
           opened = at + next;

@@ -21,7 +21,8 @@ const kindOf: Readonly<Record<string, FileKind>> = {
 
 /** The format that is asked for, or else that of the extension. Throws `CalculationError` naming the file. */
 export function fileFormat(path: string, asked: FileKind | "auto"): FileFormat {
-  const [, extension = "", packed = ""] = /\.([^./]*?)(?:\.(gz|zst))?$/i.exec(path) ?? [];
+  const [, named, packed = ""] = /(?:\.([^./]*?))?(?:\.(gz|zst))?$/i.exec(path.replace(/^.*\//, "")) ?? [];
+  const extension = named ?? "";
   const kind = asked === "auto" ? kindOf[extension.toLowerCase()] : asked;
   if (kind === undefined) {
     const known = Object.keys(kindOf).map((one) => `.${one}`);

@@ -49,6 +49,11 @@ export async function* piecesOf(
   }
 }
 
+/** Spaces beside a quote: whether it belongs to a field depends on rules of DuckDB that no scan knows, so the file is not cut. */
+export class SpacedQuote extends Error {}
+
+export const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09;
+
 /** Quotes after which a scan ends. In a table that is made to read the same both ways no number of them would tell. */
 const quotesMax = 100_000;
 

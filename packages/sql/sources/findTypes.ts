@@ -1,35 +1,32 @@
-import { dsvFormat } from "d3-dsv";
 import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError, messageOf } from "../../../src/engine/model/errors.ts";
-import { type Session, textLiteral } from "../duck/session.ts";
+import { identifier, type Session, textLiteral } from "../duck/session.ts";
+import type { Column } from "../split/splitSteps.ts";
+import { type CsvHead, firstBytes, type Sniffed, sniffCsv, twinsText, typesOf } from "./csvHead.ts";
 import { type FileKind, fileFormat } from "./fileFormat.ts";
-import { endingOf, fetchFile, fetchSample, newPath } from "./localFile.ts";
-import { fetchFooter } from "./parquetFile.ts";
+import { endingOf, fetchFile, fetchSample, newPath, renamed } from "./localFile.ts";
+import { byName, sameName } from "./names.ts";
+import { readFooter, writeFooter } from "./parquetFile.ts";
+import { csvPart, doesFit, extraColumn, jsonPart, type Part, partFits } from "./parts.ts";
+import type { Reader } from "./reader.ts";
 import type { ReadOptions } from "./readOptions.ts";
 import { refuseOtherEncoding, takeBadLines } from "./rejects.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
-const { recordBytesMax, samplesMax } = sourceLimits;
+const { samplesMax } = sourceLimits;
 
-export type Column = readonly [name: string, type: string];
-
-/**
- * How every file of a source is read. It is found once, while planning, and is part of each chunk's input: types that each
- * chunk found on its own would differ.
- */
-export interface Reader {
+interface Finding {
   readonly kind: FileKind;
-  readonly columns: readonly Column[];
-  readonly options: ReadOptions;
-  /** The header of the first CSV file: each text, and the column that DuckDB makes of it. */
-  readonly header?: readonly (readonly [text: string, column: string])[];
+  readonly given: ReadOptions;
+  /** Types that the user said, by column. */
+  readonly types: Readonly<Record<string, string>>;
+  readonly files: Files;
+  readonly session: Session;
 }
 
 /** Finds dialect and types from the first megabyte of some of the files. Throws `CalculationError`. */
-export async function findReader(
-  listed: readonly FileFact[],
-  { kind, given, files, session }: { kind: FileKind; given: ReadOptions; files: Files; session: Session },
-): Promise<Reader> {
+export async function findReader(listed: readonly FileFact[], finding: Finding): Promise<Reader> {
+  const { kind, given, types, files, session } = finding;
   const step = Math.max(1, Math.ceil(listed.length / samplesMax));
   const chosen = listed.filter((_, index) => index % step === 0);
   const paths: string[] = [];
@@ -37,106 +34,208 @@ export async function findReader(
     const format = fileFormat(file.path, kind);
     if (kind === "parquet") {
       paths.push(newPath(session));
-      await fetchFooter(file, paths.at(-1) ?? "", files);
+      await writeFooter(await readFooter(file, files), paths.at(-1) ?? "");
       continue;
     }
     const isWhole = kind === "json" || /utf-?16/i.test(given["encoding"] ?? "");
-    const path = newPath(session, isWhole ? endingOf(format.compression) : "");
+    let path = newPath(session, isWhole ? endingOf(format.compression) : "");
     await (isWhole ? fetchFile(file, path, files) : fetchSample(file, format, path, files));
-    if (kind === "ndjson") await takeBadLines([{ path, file, from: 0 }]);
+    if (isWhole) path = await renamed(path);
+    await refuseOtherEncoding([{ path, file }], { kind, options: given });
+    if (kind === "ndjson") {
+      const { count } = await takeBadLines([{ path, file, from: 0 }]);
+      if (count > 0 && (await firstBytes(path, 1)) === "")
+        throw new CalculationError(
+          "bad-file",
+          `${file.path}: no line is a whole JSON object; --format json reads objects over several lines`,
+        );
+    }
     paths.push(path);
   }
+  const samples = paths.map((path, index) => ({ path, file: chosen[index] as FileFact }));
+  const found = await readerOf(samples, finding);
+  const known = byName(found.columns.map((one) => [one[0], one]));
+  const unknown = Object.keys(types).find((name) => known(name) === undefined);
+  if (unknown !== undefined) {
+    const names = found.columns.map(([name]) => name).join(", ");
+    throw new CalculationError("bad-query", `--types ${unknown}: there is no such column: ${names}`);
+  }
+  const asked = byName(await typesOf(Object.entries(types), session));
+  const told = [
+    ...found.told,
+    ...found.columns.map(([name]) => name).filter((name) => asked(name) !== undefined),
+  ];
+  return { ...found, told, columns: found.columns.map(([name, type]) => [name, asked(name) ?? type]) };
+}
+
+interface Sample {
+  readonly path: string;
+  readonly file: FileFact;
+}
+
+async function readerOf(samples: readonly Sample[], { kind, given, session }: Finding): Promise<Reader> {
+  const [first] = samples;
+  const common = { kind, options: given, told: [], heads: [], valueless: [] };
   try {
-    if (kind === "csv") return await findCsv(paths, given, session);
-    if (kind === "parquet") {
-      const call = `read_parquet([${paths.map(textLiteral).join(", ")}], union_by_name=true)`;
-      return { kind, columns: await described(call, session), options: given };
-    }
-    return { kind, ...(await findJson(paths, kind, given, session)) };
+    if (kind === "csv") return await findCsv(samples, given, session);
+    if (kind !== "parquet") return { ...common, ...(await findJson(samples, kind, given, session)) };
+    const call = `read_parquet([${samples.map(({ path }) => textLiteral(path)).join(", ")}], union_by_name=true)`;
+    return { ...common, columns: await session.columns(`select * from ${call}`) };
   } catch (error) {
-    const local = paths.map((path, index) => ({ path, file: chosen[index] as FileFact }));
-    await refuseOtherEncoding(local, { kind, options: given });
+    if (error instanceof CalculationError && error.code !== "query-failed") throw error;
     throw new CalculationError(
       "bad-file",
-      `${chosen[0]?.path}: its columns are not found: ${messageOf(error)}`,
+      `${first?.file.path}: its columns are not found: ${messageOf(error)}`,
     );
   }
 }
 
-/** Types and dialect are those of the records that fit: the others are rejects, and each chunk counts its own. */
-const detecting = "sample_size=-1, ignore_errors=true";
+async function findCsv(samples: readonly Sample[], given: ReadOptions, session: Session): Promise<Reader> {
+  const sniffed: Sniffed[] = [];
+  for (const { path, file } of samples)
+    sniffed.push(await sniffCsv(path, { ...pinned(sniffed[0]), ...given }, session).catch(inFile(file)));
+  const [first] = sniffed as [Sniffed];
+  // Days may be written otherwise than DuckDB does in a file that is not the first.
+  const options = { ...Object.assign({}, ...sniffed.map(({ dialect }) => dialect).toReversed()), ...given };
+  const columns: Column[] = [];
+  for (const [at, { columns: own }] of sniffed.entries())
+    for (const [name, type] of own) {
+      const known = columns.findIndex(([one]) => sameName(one, name));
+      const before = columns[known];
+      if (before !== undefined) columns[known] = [before[0], bothTypes(before[1], type)];
+      else if (at === 0 || options["union_by_name"] === "true") columns.push([name, type]);
+      else throw extraColumn(samples[at]?.file.path ?? "", name);
+    }
+  const told = toldColumns(given, columns);
+  const heads = sniffed.map(({ head }) => head);
+  const isNew = ({ text, names }: CsvHead, at: number): boolean =>
+    heads.findIndex((one) => one.text === text && one.names.join("\n") === names.join("\n")) === at;
+  const reader: Reader = {
+    ...{ kind: "csv", columns, options, told, heads: heads.filter(isNew), valueless: [] },
+    comment: sniffed.find(({ comment }) => comment !== undefined)?.comment,
+  };
+  const reads = samples.map(({ path }, at) => csvPart(reader, heads[at] ?? first.head, 0)([path]));
+  return checkedReader(reader, reads, session);
+}
 
-async function findCsv(paths: readonly string[], given: ReadOptions, session: Session): Promise<Reader> {
-  const asked = Object.entries(given).map(([name, value]) => `, ${name}=${value}`);
-  const [first = ""] = paths;
-  const own = asked.filter((one) => !/^, (union_by_name|null_padding)=/.test(one)).join("");
-  const [found = {}] = await session.rows(`from sniff_csv(${textLiteral(first)}, ${detecting}${own})`);
-  const text = (name: string): string => {
-    const value = String(found[name] ?? "");
-    return value === "(empty)" ? "" : value;
+const inFile =
+  ({ path }: FileFact) =>
+  (error: unknown): never => {
+    throw new CalculationError("bad-file", `${path}: its columns are not found: ${messageOf(error)}`, {
+      cause: error,
+    });
   };
-  const [delimiter, quote] = [text("Delimiter"), text("Quote") || '"'];
-  const dialect: Record<string, string> = {
-    delim: textLiteral(delimiter),
-    quote: textLiteral(quote),
-    escape: textLiteral(text("Escape") || quote),
-    skip: String(found["SkipRows"] ?? 0),
-    header: String(found["HasHeader"]),
-  };
-  for (const [option, name] of [
-    ["comment", "Comment"],
-    ["dateformat", "DateFormat"],
-    ["timestampformat", "TimestampFormat"],
-  ] as const)
-    if (text(name) !== "") dialect[option] = textLiteral(text(name));
-  const options = { ...dialect, ...given };
-  const list = `[${paths.map(textLiteral).join(", ")}]`;
-  const all = Object.entries({ ...options, union_by_name: "true" }).map(
-    ([name, value]) => `, ${name}=${value}`,
+
+/** The dialect of the first file, which holds for the others. */
+const pinned = (first: Sniffed | undefined): ReadOptions =>
+  Object.fromEntries(
+    Object.entries(first?.dialect ?? {}).filter(([name]) => /^(delim|quote|escape)$/.test(name)),
   );
-  const columns = await described(`read_csv(${list}, ${detecting}${all.join("")})`, session);
-  const texts = options["header"] === "true" ? await headerOf(first, options, session) : undefined;
-  const names = found["Columns"] as readonly { readonly name: string }[];
-  const header =
-    texts?.length === names.length
-      ? texts.map((one, index) => [one, names[index]?.name ?? one] as const)
-      : undefined;
-  return { kind: "csv", columns, options, ...(header === undefined ? {} : { header }) };
+
+/** The columns whose types are among the options of the reader. */
+function toldColumns(given: ReadOptions, columns: readonly Column[]): string[] {
+  const texts = [given["types"], given["columns"]].filter((one) => one !== undefined);
+  if (texts.some((text) => text.startsWith("["))) return columns.map(([name]) => name);
+  const names = texts.flatMap((text) =>
+    [...text.matchAll(/'((?:[^']|'')*)': /g)].map(([, name = ""]) => name.replaceAll("''", "'")),
+  );
+  return columns.map(([name]) => name).filter((name) => names.some((one) => sameName(one, name)));
+}
+
+/** The narrowest type of which the values of two files are, by the types of their samples; text if none is known. */
+function bothTypes(a: string, b: string): string {
+  // A column without values is text to the sniffer.
+  if (a === b || b === "VARCHAR") return a;
+  if (a === "VARCHAR") return b;
+  const pair = [a, b];
+  for (const [narrow, wide] of wider) if (pair.includes(narrow) && pair.includes(wide)) return wide;
+  return "VARCHAR";
+}
+
+const wider = [
+  ["BIGINT", "DOUBLE"],
+  ["DATE", "TIMESTAMP"],
+  ["DATE", "TIMESTAMP WITH TIME ZONE"],
+  ["TIMESTAMP", "TIMESTAMP WITH TIME ZONE"],
+] as const;
+
+/** What a column may be whose values do not all fit its type, best first. */
+const others: Readonly<Record<string, readonly string[]>> = {
+  BIGINT: ["HUGEINT", "DOUBLE"],
+  DOUBLE: ["HUGEINT"],
+  TIMESTAMP: ["TIMESTAMP WITH TIME ZONE"],
+};
+
+/** A reader whose types every value of the samples has, by the test that chunks make. */
+async function checkedReader(given: Reader, reads: readonly Part[], session: Session): Promise<Reader> {
+  let reader = given;
+  const told = new Set(given.told);
+  const filled = new Set<string>();
+  for (let tries = 0; ; tries += 1) {
+    const failed = new Set<string>();
+    for (const read of reads) {
+      const fits = partFits(reader, read);
+      const tests = fits.flatMap((fit, at) => [
+        `coalesce(bool_and(${doesFit(fit)}), true) as f${at}`,
+        `count(${identifier(fit.name)}) > 0 as n${at}`,
+      ]);
+      const [row = {}] =
+        tests.length === 0 ? [] : await session.rows(`select ${tests.join(", ")} from ${read.from}`);
+      for (const [at, { name }] of fits.entries()) {
+        if (row[`f${at}`] === false && !told.has(name)) failed.add(name);
+        if (row[`n${at}`] === true) filled.add(name);
+      }
+    }
+    const valueless = given.columns.map(([name]) => name).filter((name) => !filled.has(name));
+    if (failed.size === 0) return { ...reader, valueless };
+    const columns = reader.columns.map(([name, type], at): Column => {
+      const first = given.columns[at]?.[1] ?? type;
+      return failed.has(name) ? [name, others[first]?.[tries] ?? "VARCHAR"] : [name, type];
+    });
+    reader = { ...reader, columns };
+  }
 }
 
 async function findJson(
-  paths: readonly string[],
+  samples: readonly Sample[],
   kind: "ndjson" | "json",
   given: ReadOptions,
   session: Session,
-) {
+): Promise<Reader> {
   const { types, columns: fixed, ...options } = given;
-  const list = `[${paths.map(textLiteral).join(", ")}]`;
+  const list = `[${samples.map(({ path }) => textLiteral(path)).join(", ")}]`;
   const more = Object.entries(options).map(([name, value]) => `, ${name}=${value}`);
   const format = kind === "json" ? "auto" : "newline_delimited";
   const call = `read_json(${list}, format='${format}', union_by_name=true, sample_size=-1${more.join("")}`;
-  const found = await described(`${call}${fixed === undefined ? "" : `, columns=${fixed}`})`, session);
-  const own = types === undefined ? [] : await described(`read_json(${list}, columns=${types})`, session);
-  const typed = new Map([...found, ...own]);
-  return { columns: [...typed], options };
+  const found = await session.columns(
+    `select * from ${call}${fixed === undefined ? "" : `, columns=${fixed}`})`,
+  );
+  await refuseKeyTwins(list, format, found, session);
+  const own =
+    types === undefined ? [] : await session.columns(`select * from read_json(${list}, columns=${types})`);
+  const columns = [...new Map([...found, ...own])];
+  const told = toldColumns(given, columns);
+  const reader: Reader = { kind, columns, options, told, heads: [], valueless: [] };
+  const reads = samples.map(({ path }) => jsonPart(reader)([path]));
+  return checkedReader(reader, reads, session);
 }
 
-async function described(call: string, session: Session): Promise<Column[]> {
-  const rows = await session.rows(`describe select * from ${call}`);
-  return rows.map((row) => [String(row["column_name"]), String(row["column_type"])]);
-}
-
-/** The fields in the header of a local CSV file. */
-export async function headerOf(
-  path: string,
-  { delim, skip, encoding }: ReadOptions,
+/** DuckDB renames the second of two keys that differ only in case, and then finds no key of that name. */
+async function refuseKeyTwins(
+  list: string,
+  format: string,
+  found: readonly Column[],
   session: Session,
-): Promise<string[]> {
-  // By itself DuckDB reads 32 MB for one line.
-  const bytes = `max_line_size=${recordBytesMax}, buffer_size=${2 * recordBytesMax}`;
-  const more = `skip=${skip ?? 0}${encoding === undefined ? "" : `, encoding=${encoding}`}, ${bytes}`;
-  const line = `columns={'line': 'VARCHAR'}, delim=chr(1), quote='', escape='', header=false, ${more}`;
-  const [row] = await session.rows(`from read_csv(${textLiteral(path)}, auto_detect=false, ${line}) limit 1`);
-  const separator = delim?.slice(1, -1) || ",";
-  return dsvFormat(separator).parseRows(String(row?.["line"] ?? ""))[0] ?? [];
+): Promise<void> {
+  const names = found.map(([name]) => name);
+  const isRenamed = (name: string): boolean =>
+    names.some((one) => one !== name && sameName(one, name.replace(/_\d+$/, "")));
+  if (!names.some(isRenamed)) return;
+  const objects = `read_json(${list}, format='${format}', records=false, columns={'o': 'JSON'})`;
+  const rows = await session.rows(`select distinct unnest(json_keys(o)) as key from ${objects} order by 1`);
+  const keys = rows.map(({ key }) => String(key));
+  const twin = keys.find((key) => keys.some((one) => one !== key && sameName(one, key)));
+  const first = keys.find((key) => twin !== undefined && key !== twin && sameName(key, twin));
+  if (twin !== undefined && first !== undefined)
+    throw new CalculationError("twin-columns", twinsText(twin, first));
 }

@@ -1,5 +1,7 @@
 import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
+import { twinsText } from "./csvHead.ts";
+import { sameName } from "./names.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 /** A file of the source, with the values that its folders name, such as `{ year: "2024" }` for `year=2024/`. */
@@ -74,17 +76,28 @@ function unescaped(value: string): string {
   }
 }
 
-/** The columns that the folders of every file name. */
+/** The columns that the folders of every file name. Values are text unless each prints back the same as another type. */
 function hiveColumns(files: readonly SourceFile[]): HiveColumn[] {
   const names = Object.keys(files[0]?.hive ?? {});
+  const twin = files
+    .flatMap(({ hive }) => Object.keys(hive))
+    .find((name) => names.some((one) => one !== name && sameName(one, name)));
+  if (twin !== undefined) {
+    const first = names.find((one) => one !== twin && sameName(one, twin)) ?? "";
+    throw new CalculationError("twin-columns", `folders: ${twinsText(first, twin)}`);
+  }
   return names
     .filter((name) => files.every(({ hive }) => Object.hasOwn(hive, name)))
     .map((name) => {
       const are = (form: RegExp) =>
         files.every(({ hive }) => hive[name] === null || form.test(hive[name] ?? ""));
-      return [name, are(/^-?\d{1,18}$/) ? "BIGINT" : are(/^\d{4}-\d\d-\d\d$/) ? "DATE" : "VARCHAR"];
+      return [name, are(/^(0|-?[1-9]\d{0,17})$/) ? "BIGINT" : are(dateForm) ? "DATE" : "VARCHAR"];
     });
 }
+
+/** A day that DuckDB prints the same. Of months, days are counted by it: the cast fails for a 31st that is none. */
+const dateForm =
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])$|^\d{4}-(0[13-9]|1[0-2])-(29|30)$|^\d{4}-(0[13578]|1[02])-31$/;
 
 const unevenBraces = (source: string): CalculationError =>
   new CalculationError("bad-source", `${source}: each { needs a } after it, and each } a { before it`);

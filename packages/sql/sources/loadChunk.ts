@@ -1,13 +1,35 @@
 import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
+import type { Column, Schema, SplitQuery } from "../split/splitSteps.ts";
+import { headOf } from "./csvHead.ts";
 import { lineAt } from "./csvRanges.ts";
 import { fileFormat } from "./fileFormat.ts";
-import { type Column, headerOf, type Reader } from "./findTypes.ts";
+import type { Fit } from "./fitting.ts";
 import type { HiveColumn } from "./listSource.ts";
-import { endingOf, fetchFile, fetchRanges, type LocalFile, newPath } from "./localFile.ts";
-import { fetchParquet, rowNumber, rowsTest } from "./parquetFile.ts";
-import { sourceLimits } from "./sourceLimits.ts";
+import type { TableFiles } from "./loadTables.ts";
+import {
+  endingOf,
+  fetchFile,
+  fetchRanges,
+  fetchSample,
+  type LocalFile,
+  newPath,
+  renamed,
+} from "./localFile.ts";
+import { byName } from "./names.ts";
+import { chosenColumns, fetchGroups, readFooter, rowNumber, rowsTest } from "./parquetFile.ts";
+import {
+  checkColumns,
+  csvPart,
+  doesFit,
+  isOpen,
+  jsonPart,
+  type NamedFit,
+  partFits,
+  type ReadPart,
+} from "./parts.ts";
+import type { Reader } from "./reader.ts";
 
 /** A file of a chunk, or a part of it. */
 export interface ChunkFile {
@@ -16,6 +38,8 @@ export interface ChunkFile {
   readonly from?: number;
   readonly to?: number;
   readonly hive?: Readonly<Record<string, string | null>>;
+  /** The columns of a CSV file that is cut, if they are not those of the first one in its order. */
+  readonly names?: readonly string[];
 }
 
 /** The input of a chunk. */
@@ -24,225 +48,261 @@ export interface SqlInput {
   readonly reader: Reader;
   readonly hive: readonly HiveColumn[];
   /** The files of the tables that each chunk has, by name. */
-  readonly tables: Readonly<Record<string, FileFact>>;
-  /** The columns that the query names. */
-  readonly named: readonly string[];
+  readonly tables: TableFiles;
+  /** The query names the column `filename`, which every file has. */
+  readonly hasNames: boolean;
 }
 
-/** Fetches the files of a chunk and makes the view `data` of them, in order. Returns the local files. */
-export async function loadChunk(
-  { files: parts, reader, hive }: SqlInput,
-  columns: readonly string[] | "all",
+/** The columns of `data`: one that folders name stands for one of the files. */
+export function dataColumns({
+  reader,
+  hive,
+  hasNames,
+}: Pick<SqlInput, "reader" | "hive" | "hasNames">): Column[] {
+  const ofFolders = byName(hive);
+  const isOwn = byName(reader.columns.map(([name]) => [name, true]));
+  const all: Column[] = [
+    ...reader.columns.map(([name, type]): Column => [name, ofFolders(name) ?? type]),
+    ...hive.filter(([name]) => !isOwn(name)),
+  ];
+  const isThere = byName(all.map(([name]) => [name, true]))("filename");
+  return hasNames && !isThere ? [...all, ["filename", "VARCHAR"]] : all;
+}
+
+/** What a query may read, by the input of any chunk. */
+export function schemaOf(input: Pick<SqlInput, "reader" | "hive" | "hasNames" | "tables">): Schema {
+  const tables = Object.entries(input.tables).map(([name, { columns }]) => [name, columns] as const);
+  return { columns: dataColumns(input), tables: Object.fromEntries(tables) };
+}
+
+/** A local file or part of one, and how it is read. */
+export interface LoadedPart {
+  readonly local: LocalFile;
+  readonly read: ReadPart;
+  readonly fits: readonly NamedFit[];
+  /** Columns that are the same in all rows, as SQL. */
+  readonly constants: readonly (readonly [name: string, value: string])[];
+  /** A test of the rows that are of this part. */
+  readonly rows: string;
+}
+
+/** How much of Parquet files is fetched. */
+export type Fetching = "parts" | "whole";
+
+/** Fetches the files of a chunk. Throws `CalculationError` naming a file whose columns are not those of the source. */
+export async function fetchChunk(
+  input: SqlInput,
+  split: Pick<SplitQuery, "reads" | "namesAll">,
   files: Files,
   session: Session,
-): Promise<LocalFile[]> {
-  const local: LocalFile[] = [];
-  const selects: {
-    readonly paths: string[];
-    readonly text: (paths: string) => string;
-    readonly key: string;
-  }[] = [];
-  for (const part of parts) {
-    const found = await fetchPart(part, { reader, columns }, files, session);
-    local.push(found);
-    const text = await readOf(found, part, reader, session);
-    const values = hive.map(
+  fetching: Fetching = "parts",
+): Promise<LoadedPart[]> {
+  const needed = new Set(split.reads);
+  const loaded: LoadedPart[] = [];
+  for (const part of input.files) {
+    const constants = input.hive.map(
       ([name, type]) => [name, `cast(${valueText(part.hive?.[name])} as ${type})`] as const,
     );
-    const select = (paths: string): string => withHive(text(paths), reader, values);
-    const key = select("");
-    const last = selects.at(-1);
-    if (last?.key === key) last.paths.push(found.path);
-    else selects.push({ paths: [found.path], text: select, key });
+    const own =
+      input.reader.kind === "parquet"
+        ? await fetchParquet(part, input, split, { files, session, fetching })
+        : await fetchText(part, input, needed, { files, session });
+    loaded.push({
+      ...own,
+      constants: input.hasNames ? [...constants, ["filename", textLiteral(part.file.path)]] : constants,
+    });
   }
-  const all = selects.map(({ paths, text }) => text(`[${paths.map(textLiteral).join(", ")}]`));
-  const [first = noRows(reader, hive), ...more] = all;
-  if (more.length === 0) await session.run(`create temp view data as ${first}`);
-  else {
-    // An aggregate reads the selects of UNION ALL in another order, and `last` fails over them (DuckDB 1.5.5).
-    const list = neededList(columns, [...reader.columns, ...hive]);
-    await session.run(`create temp table "all of data" as select ${list} from (${first})`);
-    for (const select of more) await session.run(`insert into "all of data" select ${list} from (${select})`);
-    await session.run('create temp view data as from "all of data"');
-  }
-  return local;
-}
-
-/**
- * The columns that a query names: of Parquet no others are there. A query may name none, and a table needs one: its name
- * is longer than any that the query names.
- */
-function neededList(columns: readonly string[] | "all", all: readonly (readonly [string, string])[]): string {
-  if (columns === "all") return "*";
-  const names = new Set(columns.map((name) => name.toLowerCase()));
-  const needed = new Set(all.map(([name]) => name).filter((name) => names.has(name.toLowerCase())));
-  const list = [...needed].map(identifier).join(", ");
-  return list === "" ? `null as ${identifier(["no", ...columns].join(" "))}` : list;
+  return loaded;
 }
 
 const valueText = (value: string | null | undefined): string => (value == null ? "null" : textLiteral(value));
 
-async function fetchPart(
-  { file, from = 0, to }: ChunkFile,
-  { reader, columns }: { reader: Reader; columns: readonly string[] | "all" },
-  files: Files,
-  session: Session,
-): Promise<LocalFile> {
+interface Fetcher {
+  readonly files: Files;
+  readonly session: Session;
+}
+
+async function fetchText(
+  { file, from = 0, to, names }: ChunkFile,
+  { reader }: SqlInput,
+  needed: ReadonlySet<string>,
+  { files, session }: Fetcher,
+): Promise<Omit<LoadedPart, "constants">> {
   const { kind, compression } = fileFormat(file.path, reader.kind);
-  const path = newPath(session, endingOf(compression));
-  if (kind === "parquet") {
-    const groups = to === undefined ? undefined : { from, to };
-    await fetchParquet({ file, groups, columns }, path, files, session);
-    return { path, file, from: 0 };
-  }
+  let path = newPath(session, endingOf(compression));
+  let first = from;
   if (to === undefined) {
     await fetchFile(file, path, files);
-    return { path, file, from: 0 };
+    path = await renamed(path);
+  } else {
+    // A range of NDJSON was cut without reading the file: it and the next one find the same line.
+    const range =
+      kind === "csv"
+        ? { from, to }
+        : { from: await lineAt(from, file, files), to: await lineAt(to, file, files) };
+    await fetchRanges(file, [range], { path }, files);
+    first = range.from;
   }
-  // A range of NDJSON was cut without reading the file: it and the next one find the same line.
-  const range =
-    kind === "csv"
-      ? { from, to }
-      : { from: await lineAt(from, file, files), to: await lineAt(to, file, files) };
-  await fetchRanges(file, [range], { path }, files);
-  return { path, file, from: range.from };
+  const local = { path, file, from: first };
+  if (kind !== "csv") {
+    const read = jsonPart(reader);
+    return { local, read, fits: partFits(reader, read([path]), needed), rows: "" };
+  }
+  const [usual] = reader.heads;
+  if (usual === undefined) throw new CalculationError("bad-file", `${file.path}: its columns are not known`);
+  const head =
+    from > 0
+      ? { ...usual, names: names ?? usual.names }
+      : await headIn(await startOf(path, file, reader, { files, session }), file, reader, session);
+  checkColumns(reader, head.names, file);
+  const read = csvPart(reader, head, from);
+  return {
+    local: { ...local, head: from > 0 ? undefined : head },
+    read,
+    fits: partFits(reader, read([path]), needed),
+    rows: "",
+  };
 }
 
-/** How a local file is read: a function of the list of paths, the same for files that may be read together. */
-async function readOf(
-  { path, file }: LocalFile,
-  { from = 0, to }: ChunkFile,
-  reader: Reader,
-  session: Session,
-): Promise<(paths: string) => string> {
-  const { kind, columns, options } = reader;
-  if (kind === "csv") return csvRead(await csvColumns(path, file, from, reader, session), from, reader);
-  if (kind === "parquet") {
-    const there = await session.rows(
-      `describe select * from read_parquet(${textLiteral(path)}${optionsText(options)})`,
+/** A local file that begins as a file does: of a packed one, its first records unpacked. */
+async function startOf(path: string, file: FileFact, { kind }: Reader, { files, session }: Fetcher) {
+  if (!/\.(gz|zst)$/.test(path)) return path;
+  const start = newPath(session);
+  await fetchSample(file, fileFormat(file.path, kind), start, files);
+  return start;
+}
+
+async function headIn(path: string, file: FileFact, reader: Reader, session: Session) {
+  const head = await headOf(path, reader, session);
+  const first = reader.heads[0];
+  if (first !== undefined && first.header !== head.header && reader.options["header"] === undefined)
+    throw new CalculationError(
+      "other-columns",
+      `${file.path} ${head.header ? "has" : "seems to have no"} header, other than the first files; --read "header=true" or "header=false" says what all have`,
     );
-    const types = there.map((row): Column => [String(row["column_name"]), String(row["column_type"])]);
-    const list = selectList(columns, types, file, options);
-    if (to === undefined)
-      return (paths) => `select ${list} from read_parquet(${paths}${optionsText(options)})`;
-    const rows = await rowsTest(path, { from, to }, session);
-    return (paths) =>
-      `select ${list} from read_parquet(${paths}${optionsText(options)}, ${rowNumber}=true) where ${rows}`;
-  }
-  const typed = columns.map(([name, type]) => `${textLiteral(name)}: ${textLiteral(type)}`).join(", ");
-  const format = kind === "json" ? "auto" : "newline_delimited";
-  return (paths) =>
-    `select * from read_json(${paths}, format='${format}', columns={${typed}}${optionsText(options)})`;
+  return head;
 }
 
-/** Options that say how types are found, which they are. */
-const detecting =
-  /^(names|types|columns|all_varchar|normalize_names|auto_type_candidates|union_by_name|records|.*_threshold|maximum_depth|convert_.*)$/;
-
-const optionsText = (options: Reader["options"], without: readonly string[] = []): string =>
-  Object.entries(options)
-    .filter(([name]) => !detecting.test(name) && !without.includes(name))
-    .map(([name, value]) => `, ${name}=${value}`)
-    .join("");
-
-/** DuckDB's own buffers of CSV have 32 MB: new memory takes as much CPU as parsing does. */
-const bufferBytes = 4 * sourceLimits.recordBytesMax;
-
-function csvRead(there: readonly Column[], from: number, { columns, options }: Reader) {
-  const typed = there.map(([name, type]) => `${textLiteral(name)}: ${textLiteral(type)}`).join(", ");
-  const names = new Set(there.map(([name]) => name));
-  const list = columns.map(([name, type]) =>
-    names.has(name) ? identifier(name) : `cast(null as ${type}) as ${identifier(name)}`,
-  );
-  const start = from === 0 ? "" : ", header=false, skip=0";
-  const more = optionsText(options, from === 0 ? [] : ["header", "skip"]);
-  return (paths: string) =>
-    `select ${list.join(", ")} from read_csv(${paths}, auto_detect=false, store_rejects=true, buffer_size=${bufferBytes}, columns={${typed}}${start}${more})`;
+async function fetchParquet(
+  { file, from = 0, to }: ChunkFile,
+  { reader }: SqlInput,
+  split: Pick<SplitQuery, "reads" | "namesAll">,
+  { files, session, fetching }: Fetcher & { readonly fetching: Fetching },
+): Promise<Omit<LoadedPart, "constants">> {
+  const path = newPath(session);
+  const footer = await readFooter(file, files);
+  const all = footer.columns.map(({ name }) => name);
+  checkColumns(reader, all, file, isOpen(reader, split));
+  const needed = new Set(split.reads);
+  const groups = { from, to: to ?? Number.MAX_SAFE_INTEGER };
+  const columns = chosenColumns(footer, needed);
+  const isCut = fetching === "parts" && (await fetchGroups(file, footer, { groups, columns }, path, files));
+  if (!isCut) await fetchFile(file, path, files);
+  const { binary_as_string: binary } = reader.options;
+  const more = binary === undefined ? "" : `, binary_as_string=${binary}`;
+  const rows = isCut || to === undefined ? "" : rowsTest(footer, groups);
+  const numbered = rows === "" ? "" : `, ${rowNumber}=true`;
+  const there = await session.columns(`from read_parquet(${textLiteral(path)}${more})`);
+  const known = byName(there);
+  const names = new Map(there.map(([name]) => [name, name]));
+  const own = byName([...names]);
+  const told = new Set(reader.told);
+  const fits = reader.columns
+    .filter(([name]) => needed.has(name) && known(name) !== undefined)
+    .map(([name, type]) => ({
+      name,
+      ...fitTyped(identifier(own(name) ?? name), known(name) ?? "", type, told.has(name)),
+    }));
+  return {
+    local: { path, file, from: 0, groups: to === undefined ? undefined : groups },
+    // Files of different types are never read in one call.
+    read: (paths) => ({
+      from: `read_parquet([${paths.map(textLiteral).join(", ")}]${more}${numbered})`,
+      names: there.map(([name, type]) => `${name} ${type}`),
+    }),
+    fits,
+    rows,
+  };
 }
 
-/** The columns of a CSV file in its own order, by its header. Throws `CalculationError` if they are not those of the source. */
-async function csvColumns(
-  path: string,
-  file: FileFact,
-  from: number,
-  { columns, header, options }: Reader,
-  session: Session,
-): Promise<readonly Column[]> {
-  const types = new Map(columns);
-  const typed = (name: string): Column => [name, types.get(name) ?? "VARCHAR"];
-  if (header === undefined) return columns;
-  const usual = header.map(([, column]) => typed(column));
-  // Only a file's first range has its header, and a file that is cut was read while planning.
-  const texts = from > 0 ? [] : await headerOf(path, options, session);
-  if (from > 0 || texts.join("\n") === header.map(([text]) => text).join("\n")) {
-    requireAll(columns, usual, file, options);
-    return usual;
-  }
-  const unused = [...header];
-  const own = texts.map((text) => {
-    const at = unused.findIndex(([one]) => one === text);
-    return typed(at === -1 ? text : (unused.splice(at, 1)[0]?.[1] ?? text));
+/** A value of a Parquet file as one of another type, if that is not another value. */
+function fitTyped(column: string, from: string, to: string, isTold: boolean): Fit {
+  if (from === to) return { fits: "true", value: column };
+  const value = `cast(${column} as ${to})`;
+  if (isTold || to === "VARCHAR") return { fits: `try_cast(${column} as ${to}) is not null`, value };
+  return { fits: `cast(try_cast(${column} as ${to}) as ${from}) is not distinct from ${column}`, value };
+}
+
+/** How rows that do not fit are met: with an error, or by leaving them out. */
+export type Misfits = "fail" | "leave out";
+
+/** The columns of `data` from a part, as a SELECT over any number of paths; columns that are not needed are NULL. */
+function selectOf(
+  { read, fits, constants, rows }: LoadedPart,
+  columns: readonly Column[],
+  needed: ReadonlySet<string>,
+  misfits: Misfits,
+): (paths: readonly string[]) => string {
+  const own = new Map(fits.map((fit) => [fit.name, fit]));
+  const given = byName(constants);
+  const list = columns.map(([name, type]) => {
+    const fit = own.get(name);
+    const constant = given(name);
+    if (!needed.has(name)) return `cast(null as ${type}) as ${identifier(name)}`;
+    if (constant !== undefined) return `${constant} as ${identifier(name)}`;
+    if (fit === undefined) return `cast(null as ${type}) as ${identifier(name)}`;
+    if (fit.fits === "true" || misfits === "leave out") return `${fit.value} as ${identifier(name)}`;
+    const column = identifier(name);
+    const quick = fit.quick === undefined ? "" : `when ${fit.quick} then ${fit.value} `;
+    return `case ${quick}when ${fit.fits} then ${fit.value} when ${column} is not null then error('a value is not of its type') end as ${column}`;
   });
-  const extra = own.find(([name]) => !types.has(name));
-  if (extra !== undefined)
-    throw otherColumns(file, `has a column ${JSON.stringify(extra[0])} that the first files have not`);
-  requireAll(columns, own, file, options);
-  return own;
+  const tests = fits.filter(({ fits }) => fits !== "true").map(doesFit);
+  const where = [...(rows === "" ? [] : [rows]), ...(misfits === "leave out" ? tests : [])];
+  return (paths) =>
+    `select ${list.join(", ")} from ${read(paths).from}${where.length > 0 ? ` where ${where.join(" and ")}` : ""}`;
 }
 
-function requireAll(
-  columns: readonly Column[],
-  own: readonly Column[],
-  file: FileFact,
-  options: Reader["options"],
-): void {
-  const names = new Set(own.map(([name]) => name));
-  const missing = columns.find(([name]) => !names.has(name));
-  if (missing === undefined || options["union_by_name"] === "true") return;
-  throw otherColumns(
-    file,
-    `has no column ${JSON.stringify(missing[0])}; --read "union_by_name=true" reads it as null`,
+/** Makes `data` of the parts, in order: a view, or a table where more than one read would be needed. */
+export async function loadData(
+  parts: readonly LoadedPart[],
+  {
+    columns,
+    needed,
+    misfits,
+    times,
+  }: {
+    readonly columns: readonly Column[];
+    readonly needed: ReadonlySet<string>;
+    readonly misfits: Misfits;
+    /** How often statements read it. */
+    readonly times: number;
+  },
+  session: Session,
+): Promise<void> {
+  const reads: {
+    readonly paths: string[];
+    readonly text: (paths: readonly string[]) => string;
+    readonly key: string;
+  }[] = [];
+  for (const part of parts) {
+    const text = selectOf(part, columns, needed, misfits);
+    const key = `${text([])} ${part.read([]).names.join("\n")}`;
+    const last = reads.at(-1);
+    if (last?.key === key) last.paths.push(part.local.path);
+    else reads.push({ paths: [part.local.path], text, key });
+  }
+  const [first = noRows(columns), ...more] = reads.map(({ paths, text }) => text(paths));
+  if (more.length === 0 && times === 1) return session.run(`create or replace temp view data as ${first}`);
+  // An aggregate reads the selects of UNION ALL in another order.
+  const there = columns.filter(([name]) => needed.has(name)).map(([name]) => identifier(name));
+  const kept = there.length > 0 ? there.join(", ") : 'null as "no column"';
+  await session.run(`create or replace temp table "rows of data" as select ${kept} from (${first})`);
+  for (const select of more) await session.run(`insert into "rows of data" select ${kept} from (${select})`);
+  const list = columns.map(([name, type]) =>
+    needed.has(name) ? identifier(name) : `cast(null as ${type}) as ${identifier(name)}`,
   );
+  await session.run(`create or replace temp view data as select ${list.join(", ")} from "rows of data"`);
 }
 
-const otherColumns = ({ path }: FileFact, what: string): CalculationError =>
-  new CalculationError("other-columns", `${path} ${what}`);
-
-/** The columns of the source from a Parquet file that has them in any order, and perhaps with other types. */
-function selectList(
-  columns: readonly Column[],
-  own: readonly Column[],
-  file: FileFact,
-  options: Reader["options"],
-): string {
-  requireAll(columns, own, file, options);
-  const types = new Map(own);
-  return columns
-    .map(([name, type]) => {
-      const column = types.has(name) ? identifier(name) : "null";
-      return types.get(name) === type ? column : `cast(${column} as ${type}) as ${identifier(name)}`;
-    })
-    .join(", ");
-}
-
-/** A column that folders name hides one of the file. */
-function withHive(
-  select: string,
-  { columns }: Reader,
-  values: readonly (readonly [string, string])[],
-): string {
-  if (values.length === 0) return select;
-  const names = new Map(values);
-  const own = columns.filter(([name]) => !names.has(name)).map(([name]) => identifier(name));
-  const named = values.map(([name, value]) => `${value} as ${identifier(name)}`);
-  return `select ${[...own, ...named].join(", ")} from (${select})`;
-}
-
-/** Makes `data` a view of all columns without rows, for an error that names what there is. */
-export const emptyData = ({ reader, hive }: SqlInput, session: Session): Promise<void> =>
-  session.run(`create or replace temp view data as ${noRows(reader, hive)}`);
-
-function noRows({ columns }: Reader, hive: readonly HiveColumn[]): string {
-  const all = new Map<string, string>([...columns, ...hive]);
-  return `select ${[...all].map(([name, type]) => `cast(null as ${type}) as ${identifier(name)}`).join(", ")} where false`;
-}
+const noRows = (columns: readonly Column[]): string =>
+  `select ${columns.map(([name, type]) => `cast(null as ${type}) as ${identifier(name)}`).join(", ")} where false`;

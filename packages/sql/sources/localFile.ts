@@ -1,10 +1,11 @@
-import { open, writeFile } from "node:fs/promises";
+import { open, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { type FileFact, type Files, releasePiece } from "../../../src/engine/calculation/files.ts";
 import { CalculationError, messageOf } from "../../../src/engine/model/errors.ts";
 import type { Session } from "../duck/session.ts";
+import { type CsvHead, firstBytes } from "./csvHead.ts";
 import type { FileFormat } from "./fileFormat.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
@@ -23,7 +24,24 @@ export interface LocalFile {
   readonly path: string;
   readonly file: FileFact;
   readonly from: number;
+  /** How the file begins, if it is one of CSV and this its first part. */
+  readonly head?: CsvHead | undefined;
+  /** Row groups of Parquet; absent: all. */
+  readonly groups?: ByteRange | undefined;
 }
+
+/** Gives a local file that is packed, though its name does not say so, the ending by which DuckDB unpacks it. */
+export async function renamed(path: string): Promise<string> {
+  const compression = compressionOf(await firstBytes(path, 4));
+  const ending = endingOf(compression);
+  if (ending === "" || path.endsWith(ending)) return path;
+  await rename(path, `${path}${ending}`);
+  return `${path}${ending}`;
+}
+
+/** How bytes are packed, by the first of them in Latin-1. */
+const compressionOf = (start: string): FileFormat["compression"] =>
+  start.startsWith("\x1f\x8b") ? "gzip" : start.startsWith("\x28\xb5\x2f\xfd") ? "zstd" : "none";
 
 /** Bytes `[from, to)` of a file. */
 export interface ByteRange {
@@ -86,12 +104,21 @@ export async function fetchSample(
   await writeFile(path, bytes > sampleBytes ? wholeRecords(all, kind) : all);
 }
 
-async function* unpacked(file: FileFact, compression: FileFormat["compression"], files: Files) {
-  const packed = files.read(file, compression === "none" ? { to: sampleBytes + 1 } : {});
-  if (compression === "none") return yield* packed;
+async function* unpacked(file: FileFact, named: FileFormat["compression"], files: Files) {
+  let compression = named;
+  if (named === "none") {
+    let first = true;
+    for await (const piece of files.read(file, { to: sampleBytes + 1 })) {
+      if (first) compression = compressionOf(Buffer.from(piece.subarray(0, 4)).toString("latin1"));
+      if (compression !== "none") break;
+      first = false;
+      yield piece;
+    }
+    if (compression === "none") return;
+  }
   const unzip = compression === "gzip" ? createGunzip() : createZstdDecompress();
   // The pipeline ends both sides when either fails or the caller stops early. The loop throws the error.
-  pipeline(Readable.from(packed), unzip, () => {});
+  pipeline(Readable.from(files.read(file)), unzip, () => {});
   yield* unzip as AsyncIterable<Uint8Array>;
 }
 

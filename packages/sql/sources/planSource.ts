@@ -2,25 +2,32 @@ import { pMapIterable } from "p-map";
 import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
 import type { Session } from "../duck/session.ts";
-import type { Reads } from "./conditions.ts";
+import type { SplitQuery } from "../split/splitSteps.ts";
+import { firstBytes, headOf } from "./csvHead.ts";
 import { csvBorders } from "./csvRanges.ts";
 import { type FileKind, fileFormat } from "./fileFormat.ts";
-import { findReader, type Reader } from "./findTypes.ts";
+import { type CsvFile, SpacedQuote } from "./findBorder.ts";
+import { findReader } from "./findTypes.ts";
 import { type HiveColumn, listSource, type SourceFile } from "./listSource.ts";
 import type { ChunkFile, SqlInput } from "./loadChunk.ts";
-import { newPath } from "./localFile.ts";
-import { fetchFooter, groupBytes, rowNumber } from "./parquetFile.ts";
+import { fetchSample, newPath } from "./localFile.ts";
+import { byName } from "./names.ts";
+import { chosenColumns, groupBytes, groupsKept, readFooter, writeFooter } from "./parquetFile.ts";
+import { checkColumns, isOpen } from "./parts.ts";
 import { groupTest, pruneFiles } from "./prune.ts";
+import type { Reader } from "./reader.ts";
 import { parseReadOptions } from "./readOptions.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
-const { filesPerChunk, inputBytesMax, bordersAtOnce, tableBytesMax } = sourceLimits;
+const { filesPerChunk, inputBytesMax, bordersAtOnce } = sourceLimits;
 
 /** What a source is read with: the parameters of `sql` that say so. */
 export interface SourceParams {
   readonly source: string;
   readonly format: FileKind | "auto";
   readonly read: string;
+  /** Types by column. */
+  readonly types: Readonly<Record<string, string>>;
   readonly chunkBytes: number;
 }
 
@@ -37,7 +44,7 @@ export async function openSource(params: SourceParams, files: Files, session: Se
   const facts = listed.files.map(({ file }) => file);
   const kind = oneKind(facts, params.format);
   const given = await parseReadOptions(params.read, kind === "ndjson" ? "json" : kind, session);
-  return { ...listed, reader: await findReader(facts, { kind, given, files, session }) };
+  return { ...listed, reader: await findReader(facts, { kind, given, types: params.types, files, session }) };
 }
 
 function oneKind(files: readonly FileFact[], asked: FileKind | "auto"): FileKind {
@@ -51,9 +58,9 @@ function oneKind(files: readonly FileFact[], asked: FileKind | "auto"): FileKind
   );
 }
 
-export interface PlanRequest extends Pick<SqlInput, "tables" | "named"> {
+export interface PlanRequest extends Pick<SqlInput, "tables" | "hasNames"> {
   readonly chunkBytes: number;
-  readonly reads: Reads;
+  readonly split: Pick<SplitQuery, "reads" | "scans" | "namesAll">;
   /** Gets the bytes that are read of each file or piece of one. */
   readonly onPart?: ((bytes: number) => void) | undefined;
 }
@@ -64,16 +71,16 @@ export interface PlanRequest extends Pick<SqlInput, "tables" | "named"> {
  */
 export async function* planChunks(
   { files: listed, hive, reader }: OpenSource,
-  { chunkBytes, reads, tables, named, onPart = () => {} }: PlanRequest,
+  { chunkBytes, split, tables, hasNames, onPart = () => {} }: PlanRequest,
   files: Files,
   session: Session,
 ): AsyncGenerator<SqlInput> {
-  const input = (chunk: readonly ChunkFile[]): SqlInput => ({ files: chunk, reader, hive, tables, named });
-  const inFolders = new Set(hive.map(([name]) => name));
-  const own = reader.columns.filter(([name]) => !inFolders.has(name));
-  const cut = { reader, chunkBytes, columns: reads.columns, test: groupTest(own, reads) };
+  const input = (chunk: readonly ChunkFile[]): SqlInput => ({ files: chunk, reader, hive, tables, hasNames });
+  const isInFolders = byName(hive.map(([name]) => [name, true]));
+  const own = reader.columns.filter(([name]) => !isInFolders(name));
+  const cut = { reader, chunkBytes, split, test: groupTest(own, split.scans) };
   const parts = pMapIterable(
-    await pruneFiles(listed, hive, reads, session),
+    await pruneFiles(listed, hive, split.scans, session),
     (one) => partsOf(one, cut, files, session),
     { concurrency: bordersAtOnce, backpressure: 4 * bordersAtOnce },
   );
@@ -100,9 +107,8 @@ export async function* planChunks(
 type SizedPart = ChunkFile & { readonly bytes: number };
 
 /** How files are cut, and what of a Parquet file counts. */
-interface Cut extends Pick<Reads, "columns"> {
+interface Cut extends Pick<PlanRequest, "split" | "chunkBytes"> {
   readonly reader: Reader;
-  readonly chunkBytes: number;
   /** A test of a row group's statistics. */
   readonly test: string;
 }
@@ -113,30 +119,65 @@ async function partsOf(
   files: Files,
   session: Session,
 ): Promise<SizedPart[]> {
-  const { reader, chunkBytes } = cut;
+  const { reader, chunkBytes, split } = cut;
   const own = { file, ...(Object.keys(hive).length === 0 ? {} : { hive }) };
-  const { kind, compression } = fileFormat(file.path, reader.kind);
-  const ranges = (borders: readonly number[]): SizedPart[] =>
+  const format = fileFormat(file.path, reader.kind);
+  const ranges = (borders: readonly number[], more: Partial<ChunkFile> = {}): SizedPart[] =>
     [0, ...borders].map((from, index) => {
       const to = borders[index] ?? file.bytes;
-      return { ...own, from, to, bytes: to - from };
+      return { ...own, ...more, from, to, bytes: to - from };
     });
   const whole = [{ ...own, bytes: file.bytes }];
-  if (file.bytes <= chunkBytes || compression !== "none" || kind === "json") return whole;
-  if (kind === "parquet") {
-    if (reader.columns.some(([name]) => name.toLowerCase() === rowNumber)) return whole;
+  if (file.bytes <= chunkBytes || format.compression !== "none" || format.kind === "json") return whole;
+  if (format.kind === "parquet") {
+    const footer = await readFooter(file, files);
+    checkColumns(
+      reader,
+      footer.columns.map(({ name }) => name),
+      file,
+      isOpen(reader, split),
+    );
+    const bytes = groupBytes(footer, chosenColumns(footer, new Set(split.reads)));
+    if (cut.test === "true") return packed(bytes, chunkBytes).map((one) => ({ ...own, ...one }));
     const path = newPath(session);
-    await fetchFooter(file, path, files);
-    const groups = await groupBytes(path, cut, session);
-    return packed(groups, chunkBytes).map((one) => ({ ...own, ...one }));
+    await writeFooter(footer, path);
+    const kept = await groupsKept(path, cut.test, session);
+    return packed(
+      bytes.map((one, index) => (kept[index] ? one : undefined)),
+      chunkBytes,
+    ).map((one) => ({ ...own, ...one }));
   }
-  if (kind === "ndjson") {
+  if (format.kind === "ndjson") {
     const count = Math.ceil(file.bytes / chunkBytes);
     return ranges(Array.from({ length: count - 1 }, (_, index) => (index + 1) * chunkBytes));
   }
+  const path = newPath(session);
+  await fetchSample(file, format, path, files);
   const delimiter = cutBy(reader);
-  if (delimiter === undefined) return whole;
-  return ranges(await Array.fromAsync(csvBorders({ file, first: 0, delimiter }, chunkBytes, files)));
+  const head = await headOf(path, reader, session);
+  checkColumns(reader, head.names, file);
+  const isFirst = head.names.join("\n") === reader.heads[0]?.names.join("\n");
+  const isCut = delimiter !== undefined && !(await isUnusual(path, delimiter));
+  const borders = isCut ? await allBorders({ file, first: 0, delimiter }, chunkBytes, files) : undefined;
+  return borders === undefined ? whole : ranges(borders, isFirst ? {} : { names: head.names });
+}
+
+/** Lines end with carriage returns alone, or spaces stand beside quotes: such files are not cut. */
+async function isUnusual(path: string, delimiter: string): Promise<boolean> {
+  const text = await firstBytes(path, sourceLimits.sampleBytes);
+  const fields = `[${delimiter.replace(/[\\\]^-]/, "\\$&")}\\r\\n]`;
+  const spaced = new RegExp(`(^|${fields})[ \\t]+"|"[ \\t]+${fields}`);
+  return /\r(?!\n|$)/.test(text) || spaced.test(text);
+}
+
+/** Undefined where quotes do not tell where records begin. */
+async function allBorders(csv: CsvFile, stride: number, files: Files): Promise<number[] | undefined> {
+  try {
+    return await Array.fromAsync(csvBorders(csv, stride, files));
+  } catch (error) {
+    if (error instanceof SpacedQuote) return undefined;
+    throw error;
+  }
 }
 
 /** The delimiter, if the file is cut: its quotes must be the usual ones, and its line feeds single bytes. */
@@ -159,22 +200,4 @@ function packed(groups: readonly (number | undefined)[], bytesMax: number) {
     } else parts.push({ from: index, to: index + 1, bytes });
   }
   return parts;
-}
-
-/** The files of the tables that every chunk has: `rates=inputs/rates.csv`. Throws `CalculationError`. */
-export async function findTables(given: readonly string[], files: Files): Promise<Record<string, FileFact>> {
-  const tables: Record<string, FileFact> = {};
-  for (const one of given) {
-    const [, name = "", path = ""] = /^([^=]+)=(.+)$/.exec(one) ?? [];
-    const [file] = await Array.fromAsync(files.list(path));
-    if (file?.path !== path)
-      throw new CalculationError("file-missing", `table ${name}: there is no file ${path}`);
-    if (file.bytes > tableBytesMax)
-      throw new CalculationError(
-        "file-too-large",
-        `table ${name}: ${path} has ${file.bytes} bytes; the limit is ${tableBytesMax} (tableBytesMax)`,
-      );
-    tables[name] = file;
-  }
-  return tables;
 }

@@ -36,12 +36,16 @@ export function refuseRejects({ count, first: [first] }: Rejects, max: number): 
   throw new CalculationError(
     "bad-record",
     `${first.file}: the record at byte ${first.byte}: ${first.why}${others}; ` +
-      `with --rejects-max ${count} or more they are left out and counted`,
+      `with --rejects-max ${count} or more ${count === 1 ? "it is" : "they are"} left out and counted`,
   );
 }
 
 /** The records of CSV files that DuckDB has rejected in this use of the session. */
-export async function takeRejects(local: readonly LocalFile[], session: Session): Promise<Rejects> {
+export async function takeRejects(
+  local: readonly LocalFile[],
+  comment: string | undefined,
+  session: Session,
+): Promise<Rejects> {
   const there = await session.rows(
     "select 1 from duckdb_tables() where table_name = 'reject_errors' and estimated_size > 0",
   );
@@ -59,10 +63,13 @@ export async function takeRejects(local: readonly LocalFile[], session: Session)
   const first = rows.flatMap((row) => {
     const origin = origins.get(String(row["file_path"]));
     const byte = (origin?.from ?? 0) + Number(row["byte"]) - 1;
-    return origin === undefined ? [] : [{ file: origin.file.path, byte, why: String(row["why"]) }];
+    const why = `${row["why"]}${comment === undefined ? "" : `; if lines that begin with ${comment} are comments, say --read "comment='${comment}'"`}`;
+    return origin === undefined ? [] : [{ file: origin.file.path, byte, why }];
   });
   return { count: Number(rows[0]?.["n"] ?? 0), first };
 }
+
+const notObject = "the line is not a JSON object; --format json reads objects over several lines";
 
 /** What a result says of the records that it leaves out; empty if there are none. */
 export const rejectNotes = ({ count, first }: Rejects): string[] =>
@@ -87,7 +94,7 @@ export async function takeBadLines(local: readonly LocalFile[]): Promise<Rejects
       const line = bytes.subarray(at, end);
       if (isObject(line.toString())) kept.push(line);
       else {
-        const reject = { file: file.path, byte: from + at, why: "the line is not a JSON object" };
+        const reject = { file: file.path, byte: from + at, why: notObject };
         found = joinRejects(found, { count: 1, first: [reject] });
       }
       at = end;
@@ -103,12 +110,17 @@ export async function refuseOtherEncoding(
   { kind, options }: { readonly kind: FileKind; readonly options: ReadOptions },
 ): Promise<void> {
   if (kind === "parquet" || options["encoding"] !== undefined) return;
-  for (const { path, file } of local)
-    if (!/\.(gz|zst)$/.test(path) && !isUtf8(await readFile(path)))
-      throw new CalculationError(
-        "bad-encoding",
-        `${file.path} is not UTF-8: ${kind === "csv" ? `name its encoding, such as --read "encoding='latin-1'"` : "JSON must be"}`,
-      );
+  for (const { path, file } of local) {
+    if (/\.(gz|zst)$/.test(path)) continue;
+    const bytes = await readFile(path);
+    if (isUtf8(bytes)) continue;
+    const isWide = /^(fffe|feff)/.test(bytes.toString("hex", 0, 2));
+    const advice = `name its encoding, such as --read "encoding='${isWide ? "utf-16" : "latin-1"}'"`;
+    throw new CalculationError(
+      "bad-encoding",
+      `${file.path} is not UTF-8: ${kind === "csv" ? advice : "JSON must be"}`,
+    );
+  }
 }
 
 function isObject(line: string): boolean {

@@ -38,7 +38,7 @@ const growing = new Map(
 );
 const growthMax = 100_000;
 
-const sources = new Set(["BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY"]);
+const sources = new Set("BASE_TABLE SUBQUERY JOIN TABLE_FUNCTION EXPRESSION_LIST EMPTY PIVOT".split(" "));
 const nodes = new Set(["SELECT_NODE", "SET_OPERATION_NODE"]);
 
 /**
@@ -86,7 +86,7 @@ function checkSources(value: Json | undefined, known: ReadonlySet<string>): void
 }
 
 /** The common table expressions of a node. */
-export const entriesOf = (node: Tree): readonly Tree[] => {
+const entriesOf = (node: Tree): readonly Tree[] => {
   const map = isTree(node["cte_map"]) ? node["cte_map"]["map"] : [];
   return Array.isArray(map) ? (map as readonly Tree[]) : [];
 };
@@ -118,7 +118,7 @@ function checkFunction(tree: Tree, functions: Functions): void {
     throw refused(`${name}() is not taken`);
   // With one date only, it counts up to today.
   const isToday = name === "age" && listOf(tree["children"]).length < 2;
-  if (functions.volatile.has(name) || times.has(name) || isToday)
+  if (functions.volatile.has(name) || name === "reservoir_quantile" || times.has(name) || isToday)
     throw refused(`${name}() has another answer each time`, "Write the value itself");
 }
 

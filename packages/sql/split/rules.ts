@@ -47,15 +47,19 @@ const extreme = (name: "arg_min" | "arg_max", takesNull: boolean): Rule =>
     (state) => `${state}.v`,
   );
 
-/** `count(distinct x)`: the values themselves, each once. */
-export const distinctCount = (x: string, filter: string): Steps => ({
+/** Aggregates with `distinct`: the values themselves, each once. `list_distinct` would keep each NaN. */
+export const distinctValues = ({ name, args: [x], filter }: Call): Steps => ({
   states: [
     {
-      map: `list(distinct ${x}) filter (where ${notNull([x], filter)})`,
-      reduce: (column) => `list_distinct(flatten(list(${column}) filter (where ${column} is not null)))`,
+      map: `list(distinct ${x}) filter (where ${notNull([`${x}`], filter)})`,
+      reduce: (column) => `flatten(list(${column}) filter (where ${column} is not null))`,
+      tidy: (merged) => `(select list(distinct e) from (select unnest(${merged}) as e))`,
     },
   ],
-  finish: ([state]) => `coalesce(len(${state}), 0)`,
+  finish: ([state]) =>
+    name === "count"
+      ? `coalesce(len(${state}), 0)`
+      : `(select ${name}(e) from (select unnest(${state}) as e))`,
 });
 
 const notNull = (values: readonly string[], filter: string): string =>
@@ -124,8 +128,8 @@ export const rules: ReadonlyMap<string, Rule> = new Map([
   ),
   ...named("avg mean", average("sum")),
   ...named("favg", average("fsum")),
-  ...named("first first_value arbitrary", edge("first")),
-  ...named("last last_value", edge("last")),
+  ...named("first arbitrary", edge("first")),
+  ...named("last", edge("last")),
   ...named("arg_min argmin min_by", extreme("arg_min", false)),
   ...named("arg_max argmax max_by", extreme("arg_max", false)),
   ...named("arg_min_null", extreme("arg_min", true)),

@@ -1,5 +1,4 @@
 import type { State, Steps } from "./steps.ts";
-import { refused } from "./syntax.ts";
 
 /** Aggregates whose state has a bounded size, and whose answer is near. */
 
@@ -22,9 +21,8 @@ const least = 48_000;
  * Quantiles by a histogram of logarithmic buckets, as DDSketch has them (Masson, Rim and Lee, 2019): the answer is at most
  * 1/128 off the value at that rank, relative to it.
  */
-export function approximateQuantile([x, share]: readonly string[], filter: string): Steps {
-  if (share === undefined || !/^(CAST\()?'?[\d.]+/.test(share))
-    throw refused("approx_quantile needs one number between 0 and 1");
+export function approximateQuantile([x, share]: readonly string[], filter: string): Steps | undefined {
+  if (share === undefined || !/^[\d.]+$/.test(share)) return undefined;
   const value = `cast(${x} as double)`;
   const distance = `ceil(ln(least(abs(${value}), 1.7e308)) / ${Math.log(growth)})::int + ${least}`;
   const bucket = `case when ${value} = 0 then 0 when not isnan(${value}) then sign(${value})::int * (${distance}) end`;

@@ -1,127 +1,149 @@
+import { identifier, type Session, withSession } from "../duck/session.ts";
 import { checkQuery } from "./checkQuery.ts";
-import { type Core, cutQuery, isGrouped } from "./cutQuery.ts";
-import { splitGroups } from "./splitGroups.ts";
-import { splitRows } from "./splitRows.ts";
+import { cutGroups, cutRows, findCuts } from "./cuts.ts";
+import { gathered } from "./gather.ts";
+import { union, visitNeeds } from "./needs.ts";
 import {
-  emptyQuery,
-  type Functions,
-  knownFunctions,
-  listOf,
-  parseQuery,
-  printQuery,
-  refused,
-  replaced,
-  type Tree,
-  textOf,
-  treesOf,
-} from "./syntax.ts";
-
-/** A query as statements that compute it in steps. */
-export interface SplitQuery {
-  /** Over `data`, the rows of one chunk, and the broadcast tables. */
-  readonly map: string;
-  /** Over `parts`, the rows of any number of neighboring partials in order; it gives rows of the same columns. */
-  readonly reduce: string;
-  /** Over `parts`, the rows of one partial: those of the answer. */
-  readonly finish: string;
-  /** The answer is the rows of `map`, chunk after chunk. */
-  readonly isRows: boolean;
-}
-
-export interface Given {
-  /** The names of broadcast tables. */
-  readonly tables: readonly string[];
-  /** The columns of `data`: with them, a name that is a column and an alias is read as DuckDB does. */
-  readonly columns?: readonly string[];
-}
+  expressionsIn,
+  NotWritten,
+  notWritten,
+  type Plan,
+  planOf,
+  readsData,
+  scannedColumns,
+  tableOf,
+} from "./plan.ts";
+import { normalText } from "./samePlan.ts";
+import { scanConditions } from "./scans.ts";
+import type { Column, Cut, Schema, SplitQuery } from "./splitSteps.ts";
+import { type Functions, knownFunctions, parseQuery, refused, type Tree, textOf, treesOf } from "./syntax.ts";
+import { isRowError } from "./writeExpression.ts";
+import { widthOf, writeQuery } from "./writePlan.ts";
 
 /**
- * Splits a query over `data` into steps. Not promised: that its columns exist and its types fit, which the first chunk
- * shows. Throws `InputError` with the reason if the query does not decompose.
+ * Splits a query over `data` into steps. The statements are written from the plan that DuckDB binds, and each is bound
+ * again: where its plan is not the same part of the query's, the query is computed over gathered rows, as it stands.
+ * Throws `InputError` for a query that is not taken.
  */
-export async function splitQuery(query: string, { tables, columns }: Given): Promise<SplitQuery> {
+export async function splitQuery(query: string, schema: Schema): Promise<SplitQuery> {
   const functions = await knownFunctions();
   const root = await parseQuery(query);
-  checkQuery(root, ["data", ...tables], functions, columns);
-  const empty = await emptyQuery();
-  const { rest, cores } = cutQuery(root, functions, (index) => ({ ...empty, core: index }));
-  if (cores.length === 0) throw refused("it reads nothing of data");
-  const split = await Promise.all(
-    cores.map((core) =>
-      isGrouped(core.node, functions) ? splitGroups(core, functions, columns) : splitRows(core),
-    ),
-  );
-  const maps = cores.map((core, index) => withEntries(split[index]?.map ?? {}, core));
-  const isOne = cores.length === 1;
-  const taken = [...treesOf(root)].map((tree) => textOf(tree["key"]).toLowerCase());
-  const free = taken.some((name) => name.startsWith("merged")) ? "leasefold_merged" : "merged";
-  const merged = cores.map((_core, index) => (isOne ? free : `${free}${index}`));
-  const answers = await Promise.all(split.map(({ finish }, index) => finish(merged[index] ?? "")));
-  const answer = replaced(rest, (tree) => {
-    const done = typeof tree["core"] === "number" ? answers[tree["core"]] : undefined;
-    return done === undefined ? undefined : { ...done };
-  });
-  refuseTables(answer, tables);
-  const reduces = await Promise.all(split.map(({ reduce }) => reduce(isOne ? "parts" : "own")));
-  const own = (index: number): string => `select * exclude (${tag}) from parts where ${tag} = ${index}`;
-  const reduced = (index: number): string =>
-    isOne ? `${reduces[index]}` : `with own as (${own(index)}) ${reduces[index]}`;
-  const ctes = merged.map((name, index) => `${name} as (${isOne ? "from parts" : own(index)})`).join(", ");
-  const printed = await printQuery(answer);
-  const steps = {
-    map: tagged(await Promise.all(maps.map(printQuery))),
-    reduce: tagged(reduces.map((_reduce, index) => reduced(index))),
-    isRows: rest["core"] === 0 && cores.every(({ node }) => isPlain(node, functions)),
-    finish: printed.startsWith("WITH ") ? `with ${ctes}, ${printed.slice(5)}` : `with ${ctes} ${printed}`,
-  };
-  await checkPrinted(steps.map, ["data", ...tables], columns);
-  await checkPrinted(steps.reduce, ["parts"]);
-  await checkPrinted(steps.finish, ["parts"]);
-  return steps;
-}
-
-const isPlain = (node: Tree, functions: Functions): boolean =>
-  !isGrouped(node, functions) && listOf(node["modifiers"]).length === 0;
-
-/** Checks the text that runs, since neither the steps nor DuckDB's printing may give a query another meaning. */
-async function checkPrinted(text: string, tables: readonly string[], columns: readonly string[] = []) {
-  checkQuery(await parseQuery(text), tables, await knownFunctions(), columns);
-}
-
-const tag = "leasefold_core";
-
-/** Several statements as one, whose column `tag` says of which each row is. */
-const tagged = (statements: readonly string[]): string =>
-  statements.length === 1
-    ? `${statements[0]}`
-    : statements
-        .map((one, index) => `select ${index} as ${tag}, * from (${one})`)
-        .join(" union all by name ");
-
-/** A map with the common table expressions that it reads. */
-function withEntries(map: Tree, { entries }: Core): Tree {
-  const namesIn = (tree: Tree): string[] =>
-    [...treesOf(tree)].map((one) => textOf(one["table_name"]).toLowerCase()).filter((name) => name !== "");
-  const wanted = new Set(namesIn(map));
-  const needed: Tree[] = [];
-  for (const entry of entries.toReversed()) {
-    if (!wanted.has(textOf(entry["key"]).toLowerCase())) continue;
-    needed.unshift(entry);
-    for (const name of namesIn(entry)) wanted.add(name);
-  }
-  return { ...map, cte_map: { map: needed } };
-}
-
-/** The last step has the answers of all chunks and no files. */
-function refuseTables(answer: Tree, tables: readonly string[]): void {
-  const names = new Set(tables.map((name) => name.toLowerCase()));
-  for (const tree of treesOf(answer)) {
-    const name = textOf(tree["table_name"]).toLowerCase();
-    if (tree["type"] !== "BASE_TABLE") continue;
-    if (names.has(name))
-      throw refused(
-        `table ${name} is joined with an answer over all rows`,
-        "Join it with data before grouping",
+  const columns = schema.columns.map(([name]) => name);
+  checkQuery(root, ["data", ...Object.keys(schema.tables)], functions, columns);
+  return withSession(async (session) => {
+    const all = { data: schema.columns, ...schema.tables };
+    for (const [name, own] of Object.entries(all)) await makeTable(name, own, session);
+    const names = await session.columns(query);
+    const plan = await planOf(query, session).catch(unlessWritten);
+    const namesAll = namesAllColumns(root);
+    if (plan === undefined) return { ...gathered(query, schema, { root, why: "it has no plan" }), namesAll };
+    checkPlan(plan, functions);
+    if (!readsData(plan)) throw refused("it reads nothing of data");
+    try {
+      const split = await splitPlan(
+        plan,
+        names.map(([name]) => name),
+        functions,
+        session,
       );
-  }
+      return { ...split, namesAll };
+    } catch (error) {
+      if (!(error instanceof NotWritten)) throw error;
+      return { ...gathered(query, schema, { root, plan, why: error.message }), namesAll };
+    }
+  });
 }
+
+const unlessWritten = (error: unknown): undefined => {
+  if (error instanceof NotWritten) return undefined;
+  throw error;
+};
+
+async function makeTable(name: string, columns: readonly Column[], session: Session): Promise<void> {
+  const list = columns.map(([column, type]) => `${identifier(column)} ${type}`).join(", ");
+  await session.run(`create temp table ${identifier(name)}(${list})`);
+}
+
+/** Whether a query says `*`, `COLUMNS(…)`, a whole row or a natural join, which mean the columns that there are. */
+function namesAllColumns(root: Tree): boolean {
+  const tables = new Set(["data"]);
+  for (const one of treesOf(root))
+    if (one["type"] === "BASE_TABLE") tables.add(textOf(one["alias"]).toLowerCase());
+  return [...treesOf(root)].some((one) => {
+    const names = one["column_names"];
+    const isRow = Array.isArray(names) && names.length === 1 && tables.has(String(names[0]).toLowerCase());
+    const kind = textOf(one["class"]);
+    return isRow || kind === "STAR" || kind === "POSITIONAL_REFERENCE" || one["ref_type"] === "NATURAL";
+  });
+}
+
+/** What binding has put in: a macro may call what a query must not. */
+function checkPlan(plan: Plan, { volatile }: Functions): void {
+  for (const one of expressionsIn(plan))
+    if (volatile.has(one.name ?? "") && !isRowError(one))
+      throw refused(`${one.name}() has another answer each time`, "Write the value itself");
+}
+
+/** Throws `NotWritten` where the statements are not sure to compute the query. */
+async function splitPlan(
+  plan: Plan,
+  names: readonly string[],
+  functions: Functions,
+  session: Session,
+): Promise<Omit<SplitQuery, "namesAll">> {
+  for (const one of expressionsIn(plan)) {
+    const { expression_class: kind, name = "" } = one;
+    const isKnown = functions.consistent.has(name) || name === "normalized_interval" || isRowError(one);
+    if (kind === "BOUND_FUNCTION" && !isKnown) notWritten(`${name}()`);
+  }
+  const width = names.length;
+  const text = writeQuery(plan, names);
+  if (normalText(await planOf(text, session), width) !== normalText(plan, width))
+    notWritten("its plan is another when it is bound again");
+  const found = findCuts(plan);
+  const needs = new Map<Plan, ReadonlySet<number>>();
+  const nodes = new Set(found.map(({ node }) => node));
+  visitNeeds(
+    plan,
+    "all",
+    (node, wanted) => needs.set(node, union(wanted, needs.get(node) ?? new Set())),
+    nodes,
+  );
+  const cuts: Cut[] = [];
+  const standIns = new Map<Plan, { table: string; width: number }>();
+  const reads = new Set<string>();
+  for (const one of found) {
+    const { node, steps } = one;
+    const name = `answer${cuts.length}`;
+    const wanted = needs.get(node) ?? new Set();
+    const cut =
+      steps === undefined
+        ? await cutRows(one, wanted, name, session)
+        : await cutGroups(node, steps, name, session);
+    cuts.push(cut);
+    standIns.set(node, { table: name, width: widthOf(node) });
+    visitNeeds(node, steps === undefined ? wanted : "all", (scan, of) => {
+      if (tableOf(scan) === "data") for (const column of columnsAt(scan, of)) reads.add(column);
+    });
+    await session.run(`create temp table parts as from (${cut.chunk}) limit 0`);
+    await session.run(`create temp table ${name} as from (${cut.answer}) limit 0`);
+    await session.run("drop table parts");
+  }
+  const finish = writeQuery(plan, names, standIns);
+  if (normalText(await planOf(finish, session), width) !== normalText(plan, width, standIns))
+    notWritten("the plan above its chunks is another when it is bound again");
+  const carried = cuts.flatMap(({ carries }) => carries ?? []);
+  const [only, ...more] = found;
+  return {
+    way: carried.length > 0 ? ("rows" as const) : ("aggregate" as const),
+    why: [...new Set(carried)].join(", "),
+    cuts,
+    finish,
+    rows: only?.node === plan && more.length === 0 && only.steps === undefined ? text : undefined,
+    reads: [...reads],
+    scans: scanConditions(plan),
+  };
+}
+
+const columnsAt = (scan: Plan, wanted: ReadonlySet<number>): string[] =>
+  scannedColumns(scan).flatMap((name, index) => (name !== undefined && wanted.has(index) ? [name] : []));

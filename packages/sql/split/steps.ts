@@ -26,4 +26,5 @@ export interface Call {
   readonly filter: string;
 }
 
-export type Rule = (call: Call) => Steps;
+/** The steps of a call; undefined where it has none. */
+export type Rule = (call: Call) => Steps | undefined;

@@ -1,166 +1,158 @@
 import { all } from "../facts.ts";
+import type { Finding } from "../finding.ts";
+import { at, fieldsAt, listAt, nameOf, ofType, type Resource } from "../json.ts";
 import { analyzeQuery } from "../kusto.ts";
 import type { Project } from "../project.ts";
-import {
-  type Finding,
-  findingAt,
-  namedChildren,
-  type Place,
-  placeOf,
-  placeOfText,
-  type RuleName,
-} from "../syntax.ts";
-import { type Declaration, stringOf, stringsIn } from "../template.ts";
-import { appFile, find, sharedFile } from "./driftSettings.ts";
 
-/** The code and everything beside it say the same: `drift-*` but for settings, and `lifecycle-scope`. */
+type Wrong = readonly [Finding["rule"], string];
+
+/** The code and everything beside it say the same: names, queries, pages and versions. Settings are in `settings.ts`. */
 export function drift(project: Project): Finding[] {
   return [
-    ...storageNames(project),
+    ...[...project.snapshots].flatMap(([file, resources]) =>
+      [...stored(project, resources), ...ready(project, resources)].map(([rule, says]) => ({
+        rule,
+        file,
+        says,
+      })),
+    ),
     ...queries(project),
-    ...functionNames(project),
     ...operations(project),
     ...versions(project),
   ];
 }
 
-function storageNames(project: Project): Finding[] {
-  const lists = [
-    ["containerSuffixes", project.facts.containers, "drift-containers"],
-    ["queueSuffixes", project.facts.queues, "drift-queues"],
-  ] as const;
-  const names = lists.flatMap(([name, truth, rule]) => {
-    const declared = find(project, sharedFile, name);
-    const place = declared?.place ?? { file: sharedFile, line: 1, column: 1 };
-    const listed =
-      declared?.value === undefined ? [] : stringsIn(declared.value).map((one) => stringOf(one) ?? "");
-    return differences(listed, truth).map((says) =>
-      findingAt(place, rule, `${name}: ${says} in src/engine/model/names.ts`),
-    );
-  });
-  // Only what belongs to one run and is not looked at again may go by age.
-  const data = project.templates.get("infra/modules/dataStorage.bicep");
-  const policies = data?.declarations.find((one) => one.target?.includes("/managementPolicies@"));
-  const prefixes = stringsWith(policies, /^'\$\{namespace\}-/);
-  const wrong = prefixes.filter(({ text }) => !/^'\$\{namespace\}-(runs|results)\/'$/.test(text));
-  return [
-    ...names,
-    ...wrong.map(({ place, text }) =>
-      findingAt(place, "lifecycle-scope", `${text}: only runs and results may be deleted by age`),
+const queueType = "Microsoft.Storage/storageAccounts/queueServices/queues";
+const containerType = "Microsoft.Storage/storageAccounts/blobServices/containers";
+const prefix = "leasefold-";
+
+/** Containers and queues of the data account are those of the code; only what nobody looks at again goes by its age. */
+function stored({ facts }: Project, resources: readonly Resource[]): Wrong[] {
+  if (ofType(resources, "Microsoft.Storage/storageAccounts").length === 0) return [];
+  const named = (type: string) =>
+    ofType(resources, type)
+      .map(nameOf)
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => name.slice(prefix.length));
+  // What `LEASEFOLD_ENDED_QUEUE` and `endedEventsQueue` name is the operator's.
+  const queues = named(queueType).filter((name) => name !== "ended" && name !== "events");
+  const wanted = facts.queues.flatMap((name) => [name, `${name}-poison`]);
+  const policies = ofType(resources, "Microsoft.Storage/storageAccounts/managementPolicies");
+  const aged = policies.flatMap((one) =>
+    listAt(one, "properties", "policy", "rules").flatMap((rule) =>
+      listAt(rule, "definition", "filters", "prefixMatch"),
     ),
-  ];
-}
-
-function stringsWith(
-  declaration: Declaration | undefined,
-  pattern: RegExp,
-): { place: Place; text: string }[] {
-  if (declaration === undefined) return [];
-  const visit = (node: Declaration["node"]): Declaration["node"][] => [
-    node,
-    ...namedChildren(node).flatMap(visit),
-  ];
-  return visit(declaration.node)
-    .filter((node) => node.type === "string" && pattern.test(node.text))
-    .map((node) => ({ place: placeOf(declaration.place.file, node), text: node.text }));
-}
-
-function differences(listed: readonly string[], truth: readonly string[]): string[] {
+  );
   return [
-    ...listed.filter((one) => !truth.includes(one)).map((one) => `${one} is not there`),
-    ...truth.filter((one) => !listed.includes(one)).map((one) => `${one} is missing here; it is`),
+    ...differences(named(containerType), facts.containers).map((says): Wrong => ["drift-containers", says]),
+    ...differences(queues, wanted).map((says): Wrong => ["drift-queues", says]),
+    ...aged
+      .filter((path) => !/^leasefold-(runs|results)\/$/.test(String(path)))
+      .map(
+        (path): Wrong => ["lifecycle-scope", `${String(path)}: only runs and results may be deleted by age`],
+      ),
   ];
 }
+
+/** `function:worker` among the instances that are always ready. */
+function ready({ facts }: Project, resources: readonly Resource[]): Wrong[] {
+  return ofType(resources, "Microsoft.Web/sites").flatMap((one) =>
+    listAt(one, "properties", "functionAppConfig", "scaleAndConcurrency", "alwaysReady")
+      .map((group) => /^function:(.*)$/.exec(String(at(group, "name")))?.[1])
+      .filter((name) => name !== undefined && !facts.functions.includes(name))
+      .map(
+        (name): Wrong => [
+          "drift-functions",
+          `no function is called ${name}; there are ${facts.functions.join(", ")}`,
+        ],
+      ),
+  );
+}
+
+const differences = (listed: readonly string[], truth: readonly string[]): string[] => [
+  ...listed.filter((one) => !truth.includes(one)).map((one) => `${one} is not in src/engine/model/names.ts`),
+  ...truth
+    .filter((one) => !listed.includes(one))
+    .map((one) => `${one} of src/engine/model/names.ts is missing`),
+];
 
 /** Queries are valid KQL; the events, fields and functions that they name exist; a template loads each. */
-function queries(project: Project): Finding[] {
-  const { facts } = project;
-  const loaded = [...project.templates.values()].flatMap((one) =>
-    all(one.root.text, /loadTextContent\('([^']+)'\)/g),
-  );
-  return [...project.files].flatMap(([file, text]) => {
+function queries({ facts, files }: Project): Finding[] {
+  const templates = [...files].filter(([file]) => file.endsWith(".bicep")).map(([, text]) => text);
+  const loaded = templates.flatMap((text) => all(text, /loadTextContent\('([^']+)'\)/g));
+  return [...files].flatMap(([file, text]) => {
     if (!file.startsWith("infra/queries/")) return [];
-    const at = (about: string, rule: RuleName, says: string) =>
-      findingAt(placeOfText(file, text, about), rule, says);
     const events = all(text, /\bevent\)? (?:==|in) (\(?"[^)|\n]*)/g).flatMap((list) =>
       all(list, /(?<!\[)"([\w-]+)"/g),
     );
     const begins = all(text, /\{\\"event\\":\\"([\w-]+)\\"/g);
-    const operations = all(text, /OperationName (?:in|==) (\(?"[^)\n|]*)/g);
-    const wrong = analyzeQuery(text).GetDiagnostics();
-    return [
-      ...Array.from({ length: wrong.Count }, (_, i) => wrong.getItem(i)).map(({ Start, Message }) =>
-        findingAt(placeOfText(file, text, text.slice(Start)), "query", Message),
-      ),
+    const named = all(text, /OperationName (?:in|==) (\(?"[^)\n|]*)/g).flatMap((list) =>
+      all(list, /"(\w+)"/g),
+    );
+    const fields = all(text, /\bfields(?:\.|\[")(\w+)/g);
+    const told = analyzeQuery(text).GetDiagnostics();
+    const wrong: Wrong[] = [
+      ...Array.from({ length: told.Count }, (_, i): Wrong => {
+        const { Start, Message } = told.getItem(i);
+        return ["query", `line ${text.slice(0, Start).split("\n").length}: ${Message}`];
+      }),
       ...[...events, ...begins]
         .filter((name) => !facts.events.includes(name))
-        .map((name) => at(name, "drift-events", `no event is called ${name}`)),
-      ...all(text, /\bfields(?:\.|\[")(\w+)/g)
+        .map((name): Wrong => ["drift-events", `no event is called ${name}`]),
+      ...fields
         .filter((name) => !facts.fields.has(name) && name !== "event")
-        .map((name) => at(name, "drift-events", `no event has a field ${name}`)),
-      ...operations
-        .flatMap((list) => all(list, /"(\w+)"/g))
+        .map((name): Wrong => ["drift-events", `no event has a field ${name}`]),
+      ...named
         .filter((name) => !facts.functions.includes(name))
-        .map((name) => at(`"${name}"`, "drift-functions", `no function is called ${name}`)),
+        .map((name): Wrong => ["drift-functions", `no function is called ${name}`]),
       ...(loaded.some((path) => path.endsWith(`/${file.split("/").at(-1)}`))
         ? []
-        : [at("", "drift-queries", "no template loads this query")]),
+        : [["drift-queries", "no template loads this query"] as Wrong]),
     ];
+    return wrong.map(([rule, says]) => ({ rule, file, says }));
   });
 }
 
-/** Each alert has its section in the operations page, and the page has none for an alert that is gone. */
-function operations(project: Project): Finding[] {
+/** Each alert has its section in the operations page. */
+function operations({ files, snapshots }: Project): Finding[] {
   const file = "docs/OPERATIONS.md";
-  const text = project.files.get(file) ?? "";
-  const declared = find(project, "infra/modules/alerts.bicep", "alerts")?.value;
-  const alerts = declared === undefined ? [] : all(declared.text, /^ {4}name: '([\w-]+)'/gm);
-  return alerts
-    .filter((name) => !text.split("\n").includes(`## ${name}`))
-    .map((name) =>
-      findingAt({ file, line: 1, column: 1 }, "drift-operations", `the alert ${name} has no section`),
-    );
-}
-
-/** `function:worker` in parameter files. */
-function functionNames(project: Project): Finding[] {
-  return [...project.files].flatMap(([file, text]) =>
-    !/^infra\/[^/]+\.parameters\.json$/.test(file)
-      ? []
-      : all(text, /"function:(\w*)"/g)
-          .filter((name) => !project.facts.functions.includes(name))
-          .map((name) => {
-            const says = `no function is called ${name}; there are ${project.facts.functions.join(", ")}`;
-            return findingAt(placeOfText(file, text, `function:${name}`), "drift-functions", says);
-          }),
-  );
-}
-
-/** A runtime that the bundle is not built for would fail at the first start, or worse, later. */
-function versions(project: Project): Finding[] {
-  return ["infra/main.bicep", appFile].flatMap((file) => {
-    const parameter = find(project, file, "runtimeVersion");
-    const [list] = parameter?.decorators.get("allowed") ?? [];
-    const old = (list === undefined ? [] : stringsIn(list)).filter(
-      (one) => !(Number(stringOf(one)) >= project.facts.nodeMinimum),
-    );
-    return [
-      ...(list === undefined
-        ? [
-            findingAt(
-              parameter?.place ?? { file, line: 1, column: 1 },
-              "drift-version",
-              "runtimeVersion needs @allowed",
-            ),
-          ]
-        : []),
-      ...old.map((one) =>
-        findingAt(
-          placeOf(file, one),
-          "drift-version",
-          `Node ${stringOf(one)}: the bundle needs ${project.facts.nodeMinimum} or newer`,
-        ),
+  const sections = (files.get(file) ?? "").split("\n");
+  const names = new Set(
+    [...snapshots.values()]
+      .flat()
+      .flatMap((one) =>
+        one.type === "Microsoft.Insights/scheduledQueryRules" ? [one.name.replace(/^[^-]*-[^-]*-/, "")] : [],
       ),
-    ];
-  });
+  );
+  return [...names]
+    .filter((name) => !sections.includes(`## ${name}`))
+    .map((name) => ({ rule: "drift-operations", file, says: `the alert ${name} has no section` }));
+}
+
+/** Versions that two places name: of Node, and of the compiler of templates. */
+function versions({ files, facts, templates }: Project): Finding[] {
+  const old = [...templates].flatMap(([file, template]) =>
+    listAt(fieldsAt(template, "parameters", "runtimeVersion"), "allowedValues")
+      .filter((one) => !(Number(one) >= facts.nodeMinimum))
+      .map((one): [string, string] => [
+        file,
+        `Node ${String(one)}: the bundle needs ${facts.nodeMinimum} or newer`,
+      ]),
+  );
+  const compiler = /CommandLine\.linux-x64" Version="([\d.]+)"/.exec(
+    files.get(".ci/bicep.csproj") ?? "",
+  )?.[1];
+  const jobs = [...files].flatMap(([file, text]) =>
+    file.startsWith(".github/workflows/")
+      ? text.split(/^(?= {2}[\w-]+:$)/m).map((job) => [file, job] as const)
+      : [],
+  );
+  const loose = jobs
+    .filter(([, job]) => /az deployment group (create|what-if)/.test(job))
+    .filter(([, job]) => !job.includes(`az bicep install --version v${compiler} `))
+    .map(([file]): [string, string] => [
+      file,
+      `a job that builds templates must install Bicep ${compiler} (.ci/bicep.csproj)`,
+    ]);
+  return [...old, ...loose].map(([file, says]) => ({ rule: "drift-version", file, says }));
 }

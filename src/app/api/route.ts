@@ -20,7 +20,8 @@ export interface InstanceFacts {
   readonly version: string;
   /** The commit of this build; undefined where it was built outside of a clone. */
   readonly commit?: string | undefined;
-  readonly instance: string;
+  /** Its name in the lease record; `-` where a wrong setting leaves it without one. */
+  instance(): string;
   /** Time since this instance last ticked, by its own clock; undefined before its first tick. */
   lastTickAgeMs(): number | undefined;
   /** Whether every request but a read is refused. */

@@ -4,7 +4,7 @@ import { givePage } from "./page.ts";
 import * as result from "./result.ts";
 import { localRoute, type Route } from "./route.ts";
 import * as runs from "./runs.ts";
-import { scheduleRoutes } from "./schedules.ts";
+import { scheduleRoutes } from "./scheduleRoutes.ts";
 import * as service from "./service.ts";
 import * as uploads from "./uploads.ts";
 

@@ -92,6 +92,6 @@ export const getInstance = localRoute({
   give(_request, _log, { lastTickAgeMs, readOnly, version, commit, instance }) {
     const ageMs = lastTickAgeMs();
     const lastTickAgeS = ageMs === undefined ? undefined : Math.round(ageMs) / 1000;
-    return harmless(fresh({ version, commit, instance, readOnly: readOnly(), lastTickAgeS }));
+    return harmless(fresh({ version, commit, instance: instance(), readOnly: readOnly(), lastTickAgeS }));
   },
 });

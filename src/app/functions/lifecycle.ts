@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { app } from "@azure/functions";
 import type { Lifecycle } from "./registerTriggers.ts";
 
@@ -9,8 +10,8 @@ import type { Lifecycle } from "./registerTriggers.ts";
 const grace = { workMs: 2_000, allMs: 4_000, leaveMs: 500, answersMs: 100 };
 
 /**
- * Watches for the end of the process: by the host's shutdown hook, and by SIGTERM, which the Node worker does not handle.
- * After SIGKILL the lease must expire, and packs in flight are resent.
+ * Watches for the end of the process: by the host's shutdown hook, and by signals, which the Node worker does not handle. Ctrl-C
+ * reaches the worker at the same time as the host. After SIGKILL the lease must expire, and packs in flight are resent.
  */
 export function watchLifecycle({
   stopWork,
@@ -35,11 +36,14 @@ export function watchLifecycle({
     await after(grace.answersMs);
   };
   app.hook.appTerminate(drain);
-  process.once("SIGTERM", () => {
-    // If the host listens too, it ends the process; otherwise nobody else would.
-    const alone = process.listenerCount("SIGTERM") === 0;
-    drain().finally(() => alone && process.exit(143));
-  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      // If another listens too, it ends the process; otherwise nobody else would. What Ctrl-C means is then decided by that one.
+      const isAlone = process.listenerCount(signal) === 0;
+      if (!isAlone && signal === "SIGINT") return;
+      drain().finally(() => isAlone && process.exit(128 + constants.signals[signal]));
+    });
+  }
 
   return {
     stopping: stop.signal,

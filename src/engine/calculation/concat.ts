@@ -14,7 +14,7 @@ import type { Files } from "./files.ts";
 export interface ConcatDefinition<Params, Input, Shared = void>
   extends Pick<
     Calculation<Params, Input, unknown, ResultBytes, Shared>,
-    "name" | "version" | "byInput" | "codeFiles" | "summary" | "plan" | "setup" | "end"
+    "name" | "version" | "byInput" | "codeFiles" | "concurrency" | "summary" | "plan" | "setup" | "end"
   > {
   readonly params: ZodType<Params>;
   /** Gives the bytes of one chunk, or its text, which becomes UTF-8. A thread holds them whole: some MB are best. */

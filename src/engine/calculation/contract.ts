@@ -30,6 +30,11 @@ export interface Calculation<Params, Input, Part, Made = Result, Shared = void> 
    * any folder. Without a `version` they count as its code. Not promised: that it reads them as they were when it was loaded.
    */
   readonly codeFiles?: Readonly<Record<string, string>>;
+  /**
+   * Chunks of a pack that one thread computes at the same time, 1 by default and at most 256: for a `compute` that mostly waits, such
+   * as for HTTP or a database. The result is the same, as partials are merged in the order of chunks. `--cap` then bounds chunks.
+   */
+  readonly concurrency?: number;
   /** One line for `leasefold calculations`. */
   readonly summary: string;
   /** Schema of the parameters, with defaults and descriptions: its help text is made from them. */
@@ -46,7 +51,7 @@ export interface Calculation<Params, Input, Part, Made = Result, Shared = void> 
    */
   setup?(context: SetupContext<Params>): Shared | Promise<Shared>;
   /**
-   * Computes one chunk. If it throws, its pack is attempted again. After the last attempt the chunk is a gap of the result where
+   * Computes one chunk. If it throws, it is computed again. After the last attempt the chunk is a gap of the result where
    * the run tolerates that, and otherwise the run fails. The same holds for a chunk that never ends, or ends its thread or process.
    */
   compute(chunk: Chunk<Params, Input, Shared>): Part | Promise<Part>;

@@ -5,6 +5,7 @@ import { fileListSchema } from "../model/fileList.ts";
 import { calculationLimits } from "../model/limits.ts";
 import { contentTypeSchema, extensionSchema, notesSchema } from "../model/resultType.ts";
 import { askedBy } from "./asks.ts";
+import { isProgramError } from "./chunkAttempts.ts";
 import type { AnyCalculation, Result, ResultBytes } from "./contract.ts";
 import { placeOf } from "./placeOf.ts";
 
@@ -17,7 +18,8 @@ export async function guarded<T>(what: string, run: () => T | Promise<T>): Promi
     const asked = askedBy(error);
     if (asked !== undefined) throw asked.as(what);
     const message = `${what}: ${messageOf(error)}${placeOf(error)}`;
-    throw new CalculationError("calculation-threw", message, { cause: error });
+    const details = isProgramError(error) ? { program: true } : {};
+    throw new CalculationError("calculation-threw", message, { cause: error, details });
   }
 }
 

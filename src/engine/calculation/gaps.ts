@@ -6,7 +6,7 @@ import { type Range, sizeOf } from "../model/packs.ts";
 export interface GapsAllowed {
   /** So many of a pack at most, and never all. */
   readonly most: number;
-  /** No further attempt follows; until then only an error that every attempt would meet makes a gap. */
+  /** No further attempt follows, at any chunk; until then only an error that no attempt follows makes a gap. */
   readonly last: boolean;
   /** No chunk may ask for a later attempt any more. */
   readonly asksOver?: boolean | undefined;
@@ -46,14 +46,17 @@ export function gapsIn(pack: Range & { readonly gaps?: GapsAllowed | undefined }
     fails(index: number, error: unknown): void {
       if (!(error instanceof CalculationError) || pack.gaps === undefined) throw error;
       if (error.code === failRunCode) throw error;
-      if (error.code === laterCode ? !asksOver : !last && mayPass(error)) throw error;
+      const over = last || error.details["over"] === true;
+      if (error.code === laterCode ? !asksOver : !over && mayPass(error)) throw error;
       add(index, error);
     },
     errorOf: (index: number): CalculationError | undefined => failed.get(index),
     told: (): FailedChunk[] =>
-      [...failed].map(([chunk, { code, message }], at) => ({
-        ...{ chunk, code },
-        message: at < limits.gapsToldMax ? message.slice(0, limits.errorCharactersMax) : "",
-      })),
+      [...failed]
+        .sort(([a], [b]) => a - b)
+        .map(([chunk, { code, message }], at) => ({
+          ...{ chunk, code },
+          message: at < limits.gapsToldMax ? message.slice(0, limits.errorCharactersMax) : "",
+        })),
   };
 }

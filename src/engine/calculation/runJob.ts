@@ -1,7 +1,15 @@
 import { CalculationError, type FailedChunk, failRunCode } from "../model/errors.ts";
 import { coverOf } from "../model/foldTree.ts";
 import { calculationLimits } from "../model/limits.ts";
-import { powerFrom, type Range, rangeText } from "../model/packs.ts";
+import { indexesOf, powerFrom, type Range, rangeText } from "../model/packs.ts";
+import { withinChunk } from "./attempt.ts";
+import {
+  attemptsFor,
+  type ChunkOutcome,
+  type ChunkRetry,
+  type ChunkTime,
+  computeChunks,
+} from "./chunkAttempts.ts";
 import { gathering } from "./concat.ts";
 import type {
   AnyCalculation,
@@ -40,13 +48,16 @@ export async function runPlan(
   context: PlanContext = { files: noFiles },
 ): Promise<PlannedChunks> {
   const planned = await guarded("plan", () => calculation.plan(params, context));
-  const stops = await mayStop(calculation, params);
+  const facts = {
+    ...(await mayStop(calculation, params)),
+    ...((calculation.concurrency ?? 1) > 1 ? { atOnce: calculation.concurrency as number } : {}),
+  };
   if (typeof planned === "number") {
     if (!Number.isSafeInteger(planned) || planned < 0) {
       throw new CalculationError("bad-plan", `plan gave ${planned} chunks; a whole number is needed`);
     }
     checkChunks(planned);
-    return { chunks: planned, list: false, ...stops };
+    return { chunks: planned, list: false, ...facts };
   }
   const isList = Symbol.iterator in Object(planned) || Symbol.asyncIterator in Object(planned);
   // A text is a list of its characters, which a count that was never parsed would become.
@@ -77,7 +88,7 @@ export async function runPlan(
     checkChunks(chunks);
   }
   if (batch.length > 0) await sink(batch, given);
-  return { chunks, list: true, ...stops, ...(calculation.byInput === true ? { byInput: true } : {}) };
+  return { chunks, list: true, ...facts, ...(calculation.byInput === true ? { byInput: true } : {}) };
 }
 
 async function mayStop(calculation: AnyCalculation, params: unknown): Promise<{ readonly stops?: true }> {
@@ -92,15 +103,31 @@ async function* inputsOf(planned: AsyncIterable<unknown>): AsyncGenerator<unknow
 export interface ComputeHooks {
   /** If the folded partial cannot be stored, the chunk that caused it is searched for while this returns true. */
   readonly searchOn?: () => boolean;
-  /** Before each chunk, and with `undefined` after it. */
-  readonly onChunk?: (index: number | undefined) => void;
+  /** When a chunk begins, when its code waits for something for the first time, and when it has ended. */
+  readonly onChunk?: (index: number, does: "begins" | "waits" | "ends") => void;
   /** Gets the chunks of the pack that its partial lacks, ascending, if there are any; the later ones without a message. */
   readonly onFailed?: (failed: readonly FailedChunk[]) => void;
+  /** A chunk threw for the first time, and another attempt follows here. */
+  readonly onThrew?: ((failure: ChunkFailure) => void) | undefined;
+  readonly time?: ChunkTime;
 }
+
+export interface ChunkFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly attempts: number;
+}
+
+/** Where nobody waits, attempts follow each other at once. */
+const noTime: ChunkTime = { sleep: async () => {}, spentMs: () => 0 };
 
 type Pack = ChunkRange & {
   readonly params: unknown;
   readonly gaps?: GapsAllowed | undefined;
+  /** Attempts at a chunk that throws; without it there is one. */
+  readonly retry?: ChunkRetry | undefined;
+  /** Fewer chunks at the same time than the calculation allows. */
+  readonly atOnceMax?: number | undefined;
 };
 
 /**
@@ -111,41 +138,60 @@ export async function runCompute(
   calculation: AnyCalculation,
   pack: Pack,
   files: Files = noFiles,
-  { searchOn = () => true, onChunk = () => {}, onFailed = () => {} }: ComputeHooks = {},
+  {
+    searchOn = () => true,
+    onChunk = () => {},
+    onFailed = () => {},
+    onThrew = () => {},
+    time = noTime,
+  }: ComputeHooks = {},
 ): Promise<Uint8Array> {
   const { params, from, to } = pack;
   const isOne = to - from === 1;
   let gaps = gapsIn(pack);
   const computeChunk = async (index: number): Promise<unknown> => {
     const chunk = { index, count: pack.count, input: pack.inputs?.[index - from], params, files };
+    onChunk(index, "begins");
     try {
-      onChunk(index);
-      return await naming(`chunk ${index}`, (name) => guarded(name, () => calculation.compute(chunk)));
+      const computing = withinChunk(index, () =>
+        naming(`chunk ${index}`, (name) => guarded(name, () => calculation.compute(chunk))),
+      );
+      onChunk(index, "waits");
+      return await computing;
     } finally {
-      onChunk(undefined);
+      onChunk(index, "ends");
     }
   };
-  const foldAll = async (compute: (index: number) => Promise<unknown>, fatal?: unknown) => {
+  const foldAll = async (compute: (index: number) => Promise<unknown>, atOnce: number, fatal?: unknown) => {
     const tree = treeOf(calculation, params, from);
     const gather = gathering(calculation, files);
-    for (let index = from; index < to; index += 1) {
-      if (gaps.excludes(index)) continue;
-      let part: unknown;
+    const wanted = indexesOf(pack).filter((index) => !gaps.excludes(index));
+    const take = async (index: number, outcome: ChunkOutcome): Promise<void> => {
+      let { part } = outcome as { part?: unknown };
       try {
-        part = await compute(index);
+        if ("attempts" in outcome) throw outcome.error;
         if (gather !== undefined) part = await naming(`chunk ${index}`, () => gather.add(part));
       } catch (error) {
         if (error === fatal) throw error;
-        gaps.fails(index, error);
-        continue;
+        const attempts = "attempts" in outcome ? outcome.attempts : 0;
+        return gaps.fails(index, withAttempts(error, attempts, pack.retry));
       }
       await tree.add({ from: index, size: 1 }, part);
-    }
+    };
+    const { retry } = pack;
+    let threw = false;
+    const onFirst = (error: unknown, attempts: number): void => {
+      if (!threw && error instanceof CalculationError)
+        onThrew({ code: error.code, message: error.message, attempts });
+      threw = true;
+    };
+    await computeChunks(wanted, { atOnce, retry, compute, take, time, onThrew: onFirst });
     const ended = await tree.end(pack.coverTo ?? coverOf(pack, pack.count).to);
     await gather?.end();
     return ended;
   };
-  const spans = await foldAll(computeChunk);
+  const atOnce = Math.min(calculation.concurrency ?? 1, pack.atOnceMax ?? Number.POSITIVE_INFINITY);
+  const spans = await foldAll(computeChunk, atOnce);
   const bytes = await naming(isOne ? `chunk ${from}` : `chunks ${rangeText(pack)}`, async () => {
     try {
       return await encodeSpans(calculation, spans);
@@ -161,12 +207,20 @@ export async function runCompute(
         await naming(`chunk ${index}`, () => encodePart(calculation, part));
         return part;
       };
-      return encodeSpans(calculation, await foldAll(storable, error));
+      return encodeSpans(calculation, await foldAll(storable, 1, error));
     }
   });
   const told = gaps.told();
   if (told.length > 0) onFailed(told);
   return bytes;
+}
+
+/** The error of a chunk with the number of its attempts, and whether none follows. */
+function withAttempts(error: unknown, attempts: number, retry: ChunkRetry | undefined): unknown {
+  if (!(error instanceof CalculationError) || retry === undefined || attempts === 0) return error;
+  const over = attempts >= attemptsFor(error, retry.attemptsMax);
+  const { code, message, cause, details } = error;
+  return new CalculationError(code, message, { cause, details: { ...details, attempts, over } });
 }
 
 /** Runs `run`; its error begins with the name of the chunks that caused it, once. */

@@ -10,6 +10,8 @@ export interface PlannedChunks {
   readonly byInput?: boolean;
   /** The calculation is asked about prefixes whether it stops there. */
   readonly stops?: true;
+  /** Chunks that a thread computes at the same time; absent: one. */
+  readonly atOnce?: number;
 }
 
 /** Inputs of a list that are kept to be timed, by chunk. */
@@ -31,24 +33,28 @@ export interface ChunkRange {
 export interface SampleTime {
   readonly ms: number;
   readonly waitedMs?: number | undefined;
+  /** What of it the thread computed, and did not wait for others. */
+  readonly busyMs?: number | undefined;
 }
 
 /** A chunk that takes longer is stopped and counts as this time, which is the limit of a pack. */
 export const sampleLimitMs = limits.packMsMax;
 
 /**
- * Mean time of a chunk in ms by a few of them, for the plan of a run and for its estimate. `compute` runs chunks and
- * returns their time. A chunk that fails is skipped here; it fails again when its pack is computed.
+ * Mean time of a chunk in ms by a few of them, for the plan of a run and for its estimate: of chunks that are computed at the same
+ * time its share, and no less than the thread is busy with it. `compute` runs chunks and returns their time. A chunk that fails is skipped here; it fails again when its pack is computed.
  *
  * A fresh thread is slow until its code is compiled and its tables are made. So each sample is taken again while that is
  * cheap, up to `rounds` times, and its fastest time counts; where samples are too short to tell, more chunks make one.
  */
 export async function timeChunks(
-  { chunks, list }: PlannedChunks,
+  { chunks, list, atOnce = 1 }: PlannedChunks,
   samples: ReadonlyMap<number, unknown>,
   compute: (chunk: ChunkRange) => Promise<SampleTime>,
   rounds: number = limits.planRounds,
 ): Promise<number> {
+  const shareMs = ({ busyMs = 0 }: SampleTime, tookMs: number, count: number): number =>
+    Math.max(tookMs / (Math.ceil(count / atOnce) * atOnce), Math.min(busyMs, tookMs) / count);
   const indexes = list ? [...samples.keys()] : spread(chunks, limits.planSamples);
   /** By first chunk of the sample: its fastest time for each chunk, and its chunks. */
   const times = new Map<number, { readonly ms: number; readonly size: number }>();
@@ -73,7 +79,10 @@ export async function timeChunks(
         const tookMs = Math.max(sample.ms - (sample.waitedMs ?? 0), 0);
         spentMs += tookMs;
         const before = times.get(index);
-        const ms = Math.min(tookMs / (to - index), before?.size === size ? before.ms : Infinity);
+        const ms = Math.min(
+          shareMs(sample, tookMs, to - index),
+          before?.size === size ? before.ms : Infinity,
+        );
         if (firstMs === undefined) firstMs = ms;
         else times.set(index, { ms, size });
       } catch (error) {

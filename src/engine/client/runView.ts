@@ -10,7 +10,7 @@ import { deadlineMs, isFinal, phases, type State, stateSchema } from "../model/s
 import { defined, iso } from "./client.ts";
 import { answerOf, commandOf, commandSchema } from "./commands/commandAnswer.ts";
 import { counts, countsSchema, splitLost } from "./counts.ts";
-import { remainingTime, remainingTimeSchema } from "./estimate/remainingTime.ts";
+import { remainingTime, remainingTimeSchema, standsStill } from "./estimate/remainingTime.ts";
 import { asksRetry } from "./retried.ts";
 import type { Read } from "./runDocuments.ts";
 import { calls, count, errorSchema, generation, list, runKey, seconds, text, time } from "./viewSchemas.ts";
@@ -218,7 +218,7 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
     },
     ...defined({
       rate:
-        computing && !state.paused && state.otherCode === undefined && rate > 0
+        computing && !state.paused && state.otherCode === undefined && rate > 0 && !standsStill(state, nowMs)
           ? { packsPerS: rate, chunksPerS: rate * layout.packSize }
           : undefined,
       timeLeft: computing ? remainingTime(state, nowMs) : undefined,

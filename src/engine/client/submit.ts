@@ -13,8 +13,8 @@ import { versions } from "../model/versions.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { markerBy } from "./commands/decideCommand.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
+import { findReuse } from "./findReuse.ts";
 import { toldPackLimitMs } from "./leader.ts";
-import { findReuse } from "./reuse.ts";
 import { type RunKey, readMarker, readSpec, readState } from "./runDocuments.ts";
 import {
   type CheckedRequest,

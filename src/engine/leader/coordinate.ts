@@ -3,6 +3,7 @@ import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
 import { shareOut } from "./decide/fanOut.ts";
 import { isIdle, isInFullSwing, lostAfterMs, mean, pauseBetween } from "./decide/pace.ts";
+import { keepSchedules } from "./keepSchedules.ts";
 import { doubtedUpTo } from "./notes.ts";
 import { pauseOfTerm } from "./pause.ts";
 import type { LocalWork } from "./perform/localWork.ts";
@@ -10,7 +11,6 @@ import { writeState } from "./perform/perform.ts";
 import { recordPoison } from "./poison.ts";
 import { listMarkers } from "./poll/markers.ts";
 import { observer } from "./poll/observe.ts";
-import { keepSchedules } from "./schedules.ts";
 import type { Observed } from "./seen.ts";
 import {
   type CoordinatorPorts,

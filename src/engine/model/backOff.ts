@@ -3,8 +3,10 @@ import * as z from "zod";
 /** How long work waits for its next attempt (leader/inFlight/README.md, rule 35). */
 export const backOff = {
   /** Pauses before the second, third … attempt of a send; the last one holds for all that follow. */
-  pausesDefaultS: [0, 2, 15, 60],
+  pausesDefaultS: [0, 1, 3, 9],
   pausesMax: 20,
+  /** Attempts at work whose code is wrong: a `TypeError` and the like mostly throws each time. */
+  programAttempts: 2,
   /** One pause, and all that user code asks for in one send: a queue hides a message for seven days at most
    *  (learn.microsoft.com/rest/api/storageservices/put-message). */
   waitMaxS: 86_400,

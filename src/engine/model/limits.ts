@@ -166,6 +166,8 @@ export const limits = {
   /** Attempts of work that throws, in one send. */
   attemptsDefault: 5,
   attemptsMax: 100,
+  /** A chunk that threw waits this long at most in its thread for its next attempt; longer, its pack waits as a message. */
+  threadPauseMsMax: 10_000,
   /** Sends of a piece of work before it counts as failed: those that ended at its time limit, */
   overtimeSendsMax: 2,
   /** with a process in which it was alone, */
@@ -220,6 +222,8 @@ export const limits = {
 
 /** Limits of what a calculation may plan and return. */
 export const calculationLimits = {
+  /** Chunks that one thread computes at the same time: some hundred sockets, and as many parts in its memory. */
+  concurrencyMax: 256,
   /** Chunks of one run: with more, lists and state would not stay small. */
   chunksMax: 10_000_000,
   /** One chunk's input as JSON: a segment of a few thousand must still be read whole. */

@@ -46,6 +46,8 @@ const workMessageSchema = z.discriminatedUnion("kind", [
       pack: count,
       from: count,
       to: count,
+      /** The run's cap, where it is less than the chunks that the calculation computes at the same time. */
+      atOnceMax: z.int().positive().optional(),
       /** Chunks that are not computed, since earlier sends ended at them (rule 32). */
       excluded: z.array(failedChunkSchema).optional(),
     })

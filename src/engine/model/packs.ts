@@ -118,6 +118,10 @@ export function packSizeFor(chunks: number, chunkMs: number, limitMs: number, wo
   return Math.max(1, isTooShort ? Math.min(2 * size, chunks) : size);
 }
 
+/** At least as many chunks as a thread computes at the same time, or the thread waits for fewer than it could. */
+export const packSizeAtOnce = (chunks: number, size: number, atOnce = 1): number =>
+  Math.min(Math.max(size, powerFrom(atOnce)), Math.max(chunks, 1));
+
 /** Whether more workers could make the packs of so much work smaller, so that it is worth a look how many there are. */
 export const dependsOnWorkers = (totalMs: number): boolean => totalMs > limits.packsAimed * limits.packMsMin;
 

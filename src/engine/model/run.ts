@@ -83,6 +83,8 @@ export const layoutSchema = z.object({
   packMs: z.number().nonnegative(),
   /** Packs that are computed at once, if the spec says so or processes were seen at work. */
   workers: z.int().positive().optional(),
+  /** Chunks that a thread computes at the same time; absent: one. The cap then bounds chunks. */
+  atOnce: z.int().positive().optional(),
   /** Memory in MB and threads of the instance that planned: its run's cost is estimated for instances like it. */
   instance: z.object({ mb: z.int().positive(), threads: z.int().positive() }).optional(),
   /** The calculation is asked about prefixes whether it stops there (`stop.ts`). */

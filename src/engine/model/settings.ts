@@ -28,7 +28,11 @@ export const settingsSchema = z.object({
     .max(namespaceCharactersMax)
     .regex(namespacePattern, "use lower-case letters, digits and single dashes, beginning with a letter")
     .default("leasefold"),
-  LEASEFOLD_SCHEDULE: z.string().default("0 * * * * *"),
+  // Some hosts on Flex do not start with five fields (github.com/Azure/azure-functions-host/issues/11555).
+  LEASEFOLD_SCHEDULE: z
+    .string()
+    .regex(/^\s*(\S+\s+){5}\S+\s*$/, "use six fields, the first for seconds")
+    .default("0 * * * * *"),
   LEASEFOLD_INSTANCE: z.string().optional(),
   LEASEFOLD_REGION: z.string().optional(),
   LEASEFOLD_CALCULATIONS: z.string().optional(),

@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import type { ChunkFailure } from "../calculation/runJob.ts";
+import { backOff } from "../model/backOff.ts";
 import { clearBit, countBits, encodeBitmap, fullBitmap } from "../model/bitmap.ts";
 import { CalculationError, type FailedChunk, InputError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
@@ -9,12 +11,12 @@ import { type Plan, type Spec, toleratedChunks } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { coverOfPack } from "../model/tree.ts";
 import { persist } from "../storage/callSteps.ts";
-import { endSend, writeVerified } from "./attempt/endSend.ts";
+import { endSend, noteTried, writeVerified } from "./attempt/endSend.ts";
 import { asksAreOver } from "./attempt/retryAfter.ts";
+import { findReused, keyOf } from "./findReused.ts";
 import { type Output, writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, DroppedError, MalformedWorkError, type WorkerPorts } from "./ports.ts";
-import { findReused, keyOf } from "./reuse.ts";
 import type { ComputeOutput, ComputeTask, TaskOptions } from "./threads/userCode.ts";
 
 /**
@@ -63,7 +65,14 @@ export async function computePack(
   const most = gapsMax(plan, spec, to - from);
   const asksOver = asksAreOver(message);
   const allowed = most > 0 ? { most, last, asksOver, excluded: message.excluded } : undefined;
-  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, { gaps: allowed, onSave });
+  const { attempts: attemptsMax = limits.attemptsDefault, retryAfterS: pausesS = backOff.pausesDefaultS } =
+    spec;
+  const retry = { attempt: attemptOf(message), attemptsMax, pausesS, limitMs: attempt.limitMs };
+  // A hint for people, and for the leader, which sends no copy of what is slow for this reason.
+  const onThrew = (failure: ChunkFailure): void =>
+    void noteTried(ports, message, { ...failure, attemptsMax });
+  const how = { gaps: allowed, retry, atOnceMax: message.atOnceMax, onSave, onThrew };
+  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, how);
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   if (failed.length === 0) return write(output);
@@ -129,14 +138,18 @@ async function computed(
   plan: Plan,
   attempt: Attempt<MessageOf<"compute" | "verify">>,
   inputs: readonly unknown[] | undefined,
-  { onSave, ...how }: Pick<ComputeTask, "gaps"> & Pick<TaskOptions, "onSave"> = {},
+  {
+    onSave,
+    onThrew,
+    ...how
+  }: Pick<ComputeTask, "gaps" | "retry" | "atOnceMax"> & Pick<TaskOptions, "onSave" | "onThrew"> = {},
 ): Promise<ComputeOutput> {
   const { message, delivery } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
   const { from, to } = chunksOfPack(plan, message.pack);
   const coverTo = coverOfPack(plan, message.pack).to;
   const task = { calculation, params, from, to, count: plan.chunks, coverTo, ...how };
-  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave };
+  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave, onThrew };
   return ports.userCode.compute(inputs === undefined ? task : { ...task, inputs }, options);
 }
 

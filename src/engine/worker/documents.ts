@@ -4,8 +4,8 @@ import { runBlobs, specBlob } from "../model/runBlobs.ts";
 import { checkNamed, checkRequestHash } from "../model/storedSpec.ts";
 import { readDocument } from "../storage/callSteps.ts";
 import type { BlobStore } from "../storage/ports.ts";
+import { listKeys } from "./findReused.ts";
 import { type Documents, DroppedError, StorageLostError } from "./ports.ts";
-import { listKeys } from "./reuse.ts";
 import { setLatest } from "./setLatest.ts";
 
 /** Specs and plans are small; a segment holds megabytes. */

@@ -10,7 +10,13 @@ import {
 import { isUnreadable } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import type { MessageOf } from "../model/message.ts";
-import { dependsOnWorkers, packSizeFor, reusablePackSize, shardSizeFor } from "../model/packs.ts";
+import {
+  dependsOnWorkers,
+  packSizeAtOnce,
+  packSizeFor,
+  reusablePackSize,
+  shardSizeFor,
+} from "../model/packs.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { stoppingLayout, stoppingPackSize } from "../model/stop.ts";
@@ -71,6 +77,7 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     packMs: chunkMs * packSize,
     instance: ports.instance,
     ...(workers === undefined ? {} : { workers }),
+    ...(planned.atOnce === undefined ? {} : { atOnce: planned.atOnce }),
     ...(planned.list ? { segments: { attempt: tag, ...segments } } : {}),
     ...(planned.byInput ? { byInput: true } : {}),
   };
@@ -79,13 +86,13 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
 }
 
 function sizeFor(
-  { chunks }: PlannedChunks,
+  { chunks, atOnce }: PlannedChunks,
   chunkMs: number,
   { keepPartials }: Spec,
   { limitMs }: Attempt,
   workers?: number,
 ): number {
-  const size = packSizeFor(chunks, chunkMs, limitMs, workers);
+  const size = packSizeAtOnce(chunks, packSizeFor(chunks, chunkMs, limitMs, workers), atOnce);
   return keepPartials === undefined ? size : reusablePackSize(chunks, size);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { remainingTime } from "../../../src/engine/client/estimate/remainingTime.ts";
+import { remainingTime, standsStill } from "../../../src/engine/client/estimate/remainingTime.ts";
 import { markProgress } from "../../../src/engine/leader/decide/decide.ts";
 import type { State } from "../../../src/engine/model/state.ts";
 import { computing } from "../../support/runFixtures.ts";
@@ -32,20 +32,22 @@ describe("the estimate of the remaining time", () => {
     expect((left?.highS ?? 0) / (left?.lowS ?? 1)).toBeLessThan(1.5);
   });
 
-  it("falls between two polls, stands while queued packs do not advance, and is absent once its band has passed", () => {
+  it("falls between two polls, stands while queued packs do not advance, and is absent once nothing has ended for long", () => {
     const { state, nowMs } = steady(400, 200);
     const now = remainingTime(state, nowMs);
     for (const [laterS, workedS] of [
       [3, 3],
-      [10, 4],
-      [40, 4],
+      [7, 4],
     ] as const) {
       const later = remainingTime(state, nowMs + 1_000 * laterS);
       expect(later?.expectedS).toBeCloseTo((now?.expectedS ?? 0) - workedS, 6);
       expect(later?.highS).toBeCloseTo((now?.highS ?? 0) - workedS, 6);
     }
-    const highMs = 1_000 * (now?.highS ?? 0);
-    expect(remainingTime(state, nowMs + highMs)).toBeUndefined();
+    // Three times as long as packs take, or two polls.
+    const stillMs = Math.max(3 * Math.max(...state.durationsMs), 8_000);
+    expect(standsStill(state, nowMs + stillMs)).toBe(false);
+    expect(standsStill(state, nowMs + stillMs + 1)).toBe(true);
+    expect(remainingTime(state, nowMs + stillMs + 1)).toBeUndefined();
   });
 
   it("is absent for a run that waits for instances with its code", () => {

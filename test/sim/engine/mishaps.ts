@@ -39,7 +39,9 @@ type Mishap = (victim: EngineInstance, company: Company) => Promise<void> | void
 
 /** Chance out of all, and what happens. */
 const mishaps: ReadonlyArray<readonly [number, Mishap]> = [
-  [30, kill],
+  [12, kill],
+  [12, (victim, company) => crash(victim, company)],
+  [6, (victim, company) => crash(victim, company, "timeout")],
   [30, stop],
   [10, throttle],
   [8, double],
@@ -77,6 +79,12 @@ export async function strike(company: Company, lossy = false): Promise<void> {
 
 function kill(victim: EngineInstance, company: Company): void {
   victim.kill();
+  join(company);
+}
+
+/** The worker alone dies, and another one takes its place. */
+function crash(victim: EngineInstance, company: Company, how?: "timeout"): void {
+  victim.crash(how);
   join(company);
 }
 

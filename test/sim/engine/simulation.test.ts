@@ -96,7 +96,7 @@ test.each([
   ["instance", "a run", {}, 50],
   ["leader", "runs that reuse partials", { reuses: true }, 50],
   // Few packs are computed, in one shard.
-  ["worker", "runs that reuse partials", { reuses: true }, 12],
+  ["worker", "runs that reuse partials", { reuses: true }, 8],
   ["leader", "a run that stops", { stops: true }, 50],
   ["worker", "a run that stops", { stops: true }, 50],
   ["instance", "a run that stops", { stops: true }, 50],

@@ -100,7 +100,7 @@ test("a failing chunk fails also when its first send was dropped by a pause and 
   for (const pausedAtMs of [1_500, 3_500, 5_000, 7_000]) {
     const engine = engineWorld({ seed: 4, code: { chunkMs: () => 3_000, onChunk } });
     engine.start();
-    await engine.submit({ id: "r", chunks: 20, packSize: 1 });
+    await engine.submit({ id: "r", chunks: 20, packSize: 1, retryAfterS: [20] });
     await engine.world.advance(pausedAtMs);
     await engine.mark("r", (marker) => ({ ...marker, want: "paused", turn: marker.turn + 1 }));
     await engine.world.advance(120_000);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../../src/engine/client/client.ts";
-import { addSchedule, deleteSchedule } from "../../../src/engine/client/schedules/schedules.ts";
+import { addSchedule, deleteSchedule } from "../../../src/engine/client/schedules/changeSchedule.ts";
 import { chainFile } from "../chain.ts";
 import { disturb } from "./disturb.ts";
 import { type Fleet, startFleet } from "./fleet.ts";

@@ -54,7 +54,7 @@ export async function startFleet({ count, calculations, env, older }: FleetOptio
       return { storage, names, clock, random, calculations: loaded };
     };
     const direct = clientOf(azurite.connectionString);
-    const marks = endMarks(direct.storage.blobs, names.coordination);
+    const marks = endMarks(direct.storage, names.coordination);
     let deaths = 0;
     const start = async (appDir: string, name: string, howMany: number) => {
       const started = await startInstances({
@@ -74,7 +74,7 @@ export async function startFleet({ count, calculations, env, older }: FleetOptio
         onEvent(event) {
           if (event.kind !== "exited") return;
           deaths += 1;
-          marks.ended(event.instance, event.how);
+          marks.ended(event.instance, event.how, event.failed, event.visibleInS);
         },
       });
       ending.push(started.stopAll);

@@ -68,6 +68,15 @@ test.each([
   });
 });
 
+test("an empty AzureWebJobsStorage beside the settings of an identity is wrong", () => {
+  const env = { ...healthy, AzureWebJobsStorage__accountName: "x" };
+  expect(states(checkSettings({ ...env, AzureWebJobsStorage: "" }, true).findings)).toEqual([
+    "wrong: AzureWebJobsStorage is empty, beside AzureWebJobsStorage__ settings",
+  ]);
+  const { AzureWebJobsStorage: _, ...without } = env;
+  expect(checkSettings(without, true).findings[0]?.state).toBe("ok");
+});
+
 test.each(["LEASEFOLD_SCHEDULE", "AzureWebJobsStorage", "DataStorage"])("an app needs %s", (name) => {
   const { findings } = checkSettings({ ...healthy, [name]: "" }, true);
   expect(states(findings)).toEqual([`wrong: ${name} is not set`]);

@@ -169,12 +169,14 @@ test("open runs are wrong if nobody has ever led", async () => {
 });
 
 test.each([
-  ["InvalidHeaderValue", "refused", "--skipApiVersionCheck"],
-  ["AuthorizationFailure", "denied", "network"],
-  ["KeyBasedAuthenticationNotPermitted", "denied", "--account"],
-  ["", "busy", "emulator"],
-] as const)("storage that answers %j is explained", async (code, kind, cure) => {
-  const connect = () => Promise.reject(new StorageError(kind, code, 400, "said so"));
+  ["InvalidHeaderValue", "refused", "Azurite-Blob/3.37.0", "--skipApiVersionCheck"],
+  ["InvalidHeaderValue", "refused", "Windows-Azure-Blob/1.0", "--account"],
+  ["AuthorizationFailure", "denied", "", "network"],
+  ["KeyBasedAuthenticationNotPermitted", "denied", "", "--account"],
+  ["", "busy", "", "emulator"],
+] as const)("storage that answers %j is explained: %s by %s", async (code, kind, server, cure) => {
+  const cause = { response: { headers: new Headers({ server }) } };
+  const connect = () => Promise.reject(new StorageError(kind, code, 400, "said so", cause));
   const findings = await diagnose({
     env: {},
     ofApp: false,

@@ -9,6 +9,9 @@ test("a function is disabled by the setting that has its name, as on Azure", () 
   expect(disabled({ "AzureWebJobs.tick.Disabled": "1", "AzureWebJobs.work.Disabled": "false" })).toEqual([
     "tick",
   ]);
+  expect(disabled({ AzureWebJobs_tick_Disabled: "true", AzureWebJobs__work__Disabled: "true" })).toEqual([
+    "tick",
+  ]);
 });
 
 test("a member that does not lead has neither ticks nor wakes, and one that leads has both", () => {

@@ -3,7 +3,7 @@ import { workers } from "../../../../src/engine/client/inspection/workers.ts";
 import { signBlobs } from "../../../../src/engine/model/names.ts";
 import { clientWorld, names } from "../../../../test/client/clientWorld.ts";
 import { putSign, signedWork } from "../../../../test/support/signedProcess.ts";
-import { markEnded } from "../../local/markEnded.ts";
+import { endMarks, markEnded } from "../../local/markEnded.ts";
 
 async function signs() {
   const { client, storage } = await clientWorld();
@@ -67,4 +67,19 @@ test("a planned stop has left no sign, and a sign that cannot be read harms noth
   await putSign(client, "node-1.y");
   await mark("exit code 0");
   expect(await told()).toEqual([["node-1", "y", "ended", "exit code 0"]]);
+});
+
+test("messages whose invocations failed with a process come back after their time", async () => {
+  const { client, storage } = await clientWorld();
+  const { queues } = storage;
+  await queues.ensureQueue(names.packs);
+  for (const text of ["failed", "other"]) await queues.send(names.packs, text);
+  const held = await queues.receive(names.packs, { max: 2, visibilityS: 600 });
+  const failed = held
+    .filter(({ text }) => text === "failed")
+    .map(({ id, popReceipt: receipt }) => ({ queue: names.packs, id, receipt }));
+  const marks = endMarks(storage, names.coordination);
+  marks.ended("node-1", "exit code 3", failed, 0);
+  await marks.settled();
+  expect((await client.storage.queues.peek(names.packs, 32)).map(({ text }) => text)).toEqual(["failed"]);
 });

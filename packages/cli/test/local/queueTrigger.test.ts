@@ -105,6 +105,34 @@ describe("a queue function", () => {
     expect(await held("work-poison-poison")).toBe("missing");
   });
 
+  it("on a poison queue leaves a message hidden for ten minutes after each failure", async () => {
+    const { clock, queues, listen, runs } = setUp(() => false, { queue: "work-poison" });
+    await queues.ensureQueue("work-poison");
+    await queues.send("work-poison", "x");
+    const listener = listen();
+    await clock.advance(1_900_000);
+    await listener.stop();
+    const pauses = runs.slice(1).map((one, index) => one.atMs - (runs[index]?.atMs ?? 0));
+    expect(pauses.map((ms) => Math.floor(ms / 60_000))).toEqual([10, 10, 10]);
+  });
+
+  it("tells the receipt of its message after each renewal", async () => {
+    const receipts: string[] = [];
+    const { clock, queues, listen } = setUp(
+      async () => {
+        await clock.sleep(700_000);
+        return true;
+      },
+      { onReceipt: ({ receipt }) => receipts.push(receipt) },
+    );
+    await queues.ensureQueue("work");
+    await queues.send("work", "long");
+    const listener = listen();
+    await clock.advance(800_000);
+    await listener.stop();
+    expect(new Set(receipts).size).toBe(2);
+  });
+
   it("keeps its message hidden while it runs, however long", async () => {
     const { clock, queues, listen, runs, held } = setUp(async () => {
       await clock.sleep(3_600_000);

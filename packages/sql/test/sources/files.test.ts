@@ -74,6 +74,15 @@ test.each([..."gzip zstd tabs ndjson packed array crlf mark order many hive parq
   },
 );
 
+test("files with carriage returns before line feeds are cut, and those with carriage returns alone are not", async () => {
+  const chunksOf = async (source: string) =>
+    (await tables.result({ source: `data/${source}/`, query })).chunks;
+  expect(await chunksOf("crlf")).toBeGreaterThan(1);
+  tables.put("cr/a.csv", csv.replaceAll("\n", "\r"));
+  expect(await chunksOf("cr")).toBe(1);
+  expect(await tables.rows({ source: "data/cr/", query })).toEqual(expected);
+});
+
 test("wildcards choose files", async () => {
   const count = async (source: string) =>
     (await tables.rows({ source, query: "select count(*) as n from data" }))[0];

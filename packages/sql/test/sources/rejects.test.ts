@@ -72,13 +72,30 @@ describe("records that do not fit", () => {
     expect(await tables.rows({ source: "data/a/", ...none, rejectsMax: 3 })).toEqual([{ n: 0, s: null }]);
   });
 
-  test("a JSON value of another type fails its chunk, which names its file and not the value", async () => {
+  test("are JSON values of another type, which are named by file and byte and not shown", async () => {
     const source = "data/c/";
     const error = await tables
       .result({ source, query, read: "types={'x': 'bigint'}" })
       .catch((one: unknown) => one);
-    expect(String(error)).toMatch(/data\/c\/c\.ndjson: sql: Invalid Input Error: JSON/);
+    expect(String(error)).toMatch(
+      /data\/c\/c\.ndjson: the record at byte 14: the value of column "x" does not fit BIGINT/,
+    );
     expect(String(error)).not.toContain("secret");
+  });
+
+  test("are told in order with their bytes, whether a field or a value does not fit", async () => {
+    const line = (row: number): string => (row === 500 ? "7,8,9" : row === 700 ? "700,0.5" : `${row},${row}`);
+    const text = `id,x\n${Array.from({ length: 1_000 }, (_, row) => `${line(row)}\n`).join("")}`;
+    tables.put("both/a.csv", text);
+    const asked = {
+      source: "data/both/",
+      query: "select count(*) as n from data where x >= 0",
+      types: "x=BIGINT",
+    };
+    const { body, notes = [] } = await tables.result({ ...asked, rejectsMax: 2 });
+    expect(JSON.parse(Buffer.from(body).toString())).toEqual([{ n: 998 }]);
+    const bytes = notes.slice(1).map((note) => Number(/byte (\d+)/.exec(note)?.[1]));
+    expect(bytes).toEqual([text.indexOf("7,8,9"), text.indexOf("700,0.5")]);
   });
 
   test("a result of clean files has no notes", async () => {
@@ -88,7 +105,7 @@ describe("records that do not fit", () => {
 
 test("files with other columns are refused with the name of the file", async () => {
   await expect(tables.result({ source: "data/other/", query })).rejects.toThrow(
-    /data\/other\/a\.csv has no column "y"; --read "union_by_name=true" reads it as null/,
+    /data\/other\/b\.csv has a column "y" that the first files have not; --read "union_by_name=true" reads it as null/,
   );
   const rows = await tables.rows({
     source: "data/other/",

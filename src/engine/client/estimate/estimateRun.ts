@@ -14,7 +14,14 @@ import { addCalls, billedCalls, roundCalls } from "../../model/calls.ts";
 import { costOf, costSchema } from "../../model/cost.ts";
 import { CalculationError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
-import { dependsOnWorkers, packSizeFor, packsOf, shardSizeFor, shardsOf } from "../../model/packs.ts";
+import {
+  dependsOnWorkers,
+  packSizeAtOnce,
+  packSizeFor,
+  packsOf,
+  shardSizeFor,
+  shardsOf,
+} from "../../model/packs.ts";
 import { estimateCalls, estimateUse, expectedMs, leadingPerMinute, perPack } from "../../model/runCost.ts";
 import type { Settings } from "../../model/settings.ts";
 import { prefixesOf, stoppingLayout, stoppingPackSize } from "../../model/stop.ts";
@@ -118,7 +125,7 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
   const fleet = checked.workers === undefined ? ports.planWorkers() : askedWorkers(checked.workers);
   const task = { calculation: checked.calculation.name, params: checked.params };
   const packLimitMs = ports.settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
-  const { chunks, stops, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
+  const { chunks, stops, atOnce, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
     ports,
     task,
     packLimitMs,
@@ -127,7 +134,8 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
 
   const { workers, workersFrom, seen } = await fleet;
   const sizesFor = checked.workers ?? (dependsOnWorkers(chunks * chunkMs) ? seen : undefined);
-  const wanted = checked.packSize ?? packSizeFor(chunks, chunkMs, packLimitMs, sizesFor);
+  const wanted =
+    checked.packSize ?? packSizeAtOnce(chunks, packSizeFor(chunks, chunkMs, packLimitMs, sizesFor), atOnce);
   const packSize = stops === true ? stoppingPackSize(chunks, wanted) : wanted;
   const shardSize = shardSizeFor(Math.ceil(chunks / packSize));
   const layout = stoppingLayout({ chunks, packSize, shardSize, fanIn: limits.fanIn, stops });
@@ -212,6 +220,7 @@ async function measure(
   return {
     chunks: planned.chunks,
     stops: planned.stops,
+    atOnce: planned.atOnce,
     segments,
     chunkMs,
     planMs,

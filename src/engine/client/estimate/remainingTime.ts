@@ -25,17 +25,31 @@ const latestShare = 0.1;
 const trendError = 0.65;
 const leastError = 0.1;
 
+/** Three times as long as nearly all packs take, and at least two polls, which show what has ended. */
+const stillAfterMs = (durationsMs: readonly number[]): number =>
+  Math.max(
+    3 * ([...durationsMs].sort((a, b) => a - b)[Math.ceil(0.95 * durationsMs.length) - 1] ?? 0),
+    2 * pollMs,
+  );
+
+/** Whether no pack has ended for so long that neither the rate nor what follows from it is true any more. */
+export function standsStill({ progress, durationsMs, phase, waits }: State, nowMs: number): boolean {
+  const last = progress.marks.at(-1);
+  if (phase !== "computing" || waits !== undefined || last === undefined) return false;
+  return nowMs - last.atMs > stillAfterMs(durationsMs);
+}
+
 /**
  * Estimates the remaining time of a computing run: queued packs × pack time ÷ concurrency, and then the last packs in
  * flight. A run that may stop is asked about the next prefix before. Undefined without a basis: paused, waiting for code, too
- * few outcomes, or none for longer than the whole band.
+ * few outcomes, or none for long.
  *
  * Not promised: to foresee a sudden change, or the few longest packs of a run that computes nearly all at once.
  */
 export function remainingTime(state: State, nowMs: number): RemainingTime | undefined {
   const { marks } = state.progress;
   const [first, last] = [marks[0], marks.at(-1)];
-  const waits = state.paused || state.otherCode !== undefined;
+  const waits = state.paused || state.otherCode !== undefined || standsStill(state, nowMs);
   if (state.phase !== "computing" || waits || !state.layout || !first || !last) return undefined;
   const prefix = stopOf(state)?.next?.packs;
   const left = prefix ? prefix.total - prefix.done - prefix.failed : packsOf(state.layout) - last.ended;

@@ -119,6 +119,8 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
       equal &&
       !Object.values(documents).includes("different") &&
       others.length === 0 &&
+      // A result of which nothing can be compared is not verified.
+      (available > 0 || total === 0) &&
       (stop?.others.length ?? 0) === 0,
   };
 }

@@ -132,6 +132,18 @@ export function layoutOf({ run, layout }: State): Layout & { readonly packMs: nu
   return layout;
 }
 
+/** Packs that the cap lets be in flight: where a thread computes several chunks of a pack at the same time, the cap bounds chunks. */
+export const packsAllowed = ({ cap, layout }: Pick<State, "cap" | "layout">): number =>
+  Math.max(1, Math.floor(cap / chunksAtOnce(layout)));
+
+/** Chunks of one pack that a thread computes at the same time. */
+const chunksAtOnce = (layout: State["layout"]): number =>
+  Math.min(layout?.atOnce ?? 1, layout?.packSize ?? 1);
+
+/** The bound on these for a message, where the cap is less. */
+export const atOnceMaxOf = ({ cap, layout }: Pick<State, "cap" | "layout">): number | undefined =>
+  cap < chunksAtOnce(layout) ? cap : undefined;
+
 /** A node that was asked for: a sealed shard's, or one above the shards. */
 export const nodeIn = (state: State, level: number, index: number) =>
   level === 1 ? state.sealed[index] : state.groups[workName({ kind: "node", level, index })];

@@ -6,7 +6,16 @@ import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
 import type { RunNotes } from "../notes.ts";
 import type { Seen } from "../seen.ts";
-import { addSend, addTask, type Draft, layoutOf, newTask, roomToWrite, type Share } from "./draft.ts";
+import {
+  addSend,
+  addTask,
+  type Draft,
+  layoutOf,
+  newTask,
+  packsAllowed,
+  roomToWrite,
+  type Share,
+} from "./draft.ts";
 import { mean, packsAtOnce, takenMs } from "./pace.ts";
 import { outcomeOf } from "./track.ts";
 
@@ -43,7 +52,7 @@ export function fanOut(draft: Draft): void {
   const packs = packsOf(layout);
   const before = state.cursor;
   const outcome = outcomeOf(state);
-  const window = Math.min(notes.window, state.cap);
+  const window = Math.min(notes.window, packsAllowed(state));
   const hasRoom = () => state.inFlight < window && roomToWrite(draft) > 0;
   while (state.cursor < packs && hasRoom()) {
     const shard = shardOf(layout, state.cursor);
@@ -115,10 +124,11 @@ export function shareOut(states: readonly State[], unread: number, polledMs = 0)
   return (run) => ({ runs, packsAtOnce: shares.has(run) ? shares.get(run) : newcomer, waitMs });
 }
 
-function demandOf({ layout, cap, packsDone, packsFailed, inFlight, waits }: State): number {
+function demandOf(state: State): number {
+  const { layout, packsDone, packsFailed, inFlight, waits } = state;
   const left = layout === undefined ? 0 : packsOf(layout) - packsDone - packsFailed;
   const awake = waits === undefined ? Number.POSITIVE_INFINITY : Math.max(0, inFlight - waits.works);
-  return Math.min(cap, left, awake);
+  return Math.min(packsAllowed(state), left, awake);
 }
 
 /**
@@ -163,7 +173,7 @@ const mayGrow = (state: State, { window }: RunNotes): boolean =>
   state.phase === "computing" &&
   state.layout !== undefined &&
   state.cursor < packsOf(state.layout) &&
-  window < state.cap;
+  window < packsAllowed(state);
 
 /**
  * The first packs of a run go to the urgent queue, so that it is under way at once. Behind other runs a young one

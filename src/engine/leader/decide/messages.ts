@@ -4,7 +4,7 @@ import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import { childrenOf, encodeGens, nodeCounts, topLevel } from "../../model/tree.ts";
 import { versions } from "../../model/versions.ts";
-import { layoutOf, nodeIn, type PackSend } from "./draft.ts";
+import { atOnceMaxOf, layoutOf, nodeIn, type PackSend } from "./draft.ts";
 
 /** The messages that a state calls for; fields that are undefined are not encoded. */
 
@@ -31,6 +31,7 @@ export function packMessage(state: State, { pack, send, repeat, alone, excluded 
     shard: shardOf(layout, pack),
     pack,
     ...chunksOfPack(layout, pack),
+    atOnceMax: atOnceMaxOf(state),
     excluded: excluded && [...excluded],
   };
 }

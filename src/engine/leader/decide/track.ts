@@ -30,7 +30,7 @@ export function trackPlan(
 ): "planned" | "older" | undefined {
   const { state } = draft;
   if (plan === undefined || state.phase !== "planning") return undefined;
-  const { chunks, packSize, shardSize, fanIn, packMs, workers, instance, stops, code } = plan;
+  const { chunks, packSize, shardSize, fanIn, packMs, workers, instance, atOnce, stops, code } = plan;
   if (plan.spec !== undefined) checkNamed("spec", state.run, plan.spec, state.spec);
   state.plan = planHash;
   state.code = code;
@@ -38,6 +38,7 @@ export function trackPlan(
   if (stops) state.layout.stops = stops;
   if (workers !== undefined) state.layout.workers = workers;
   if (instance !== undefined) state.layout.instance = instance;
+  if (atOnce !== undefined) state.layout.atOnce = atOnce;
   state.phase = "computing";
   delete state.tasks["plan"];
   draft.decided = true;

@@ -55,10 +55,10 @@ export const judgements: readonly Judgement[] = [
 
 export const judge = (seen: WorkSeen): Judgement => judgements.find((row) => row.if(seen)) as Judgement;
 
-/** The last pack of its run, sent once and computed for longer than any before it. */
-function isSlow({ live, last, sends, slowAfterMs }: WorkSeen): boolean {
+/** The last pack of its run, sent once and computed for longer than any before it, though none of its chunks threw. */
+function isSlow({ live, last, sends, slowAfterMs, tried }: WorkSeen): boolean {
   const computes = live?.begun === true && live.fresh && live.ageMs > slowAfterMs;
-  return computes && last && sends.sends === sends.since && sends.alone !== true;
+  return computes && last && sends.sends === sends.since && sends.alone !== true && !tried;
 }
 
 const hasDied = ({ silent }: WorkSeen): boolean => silent !== undefined;

@@ -27,6 +27,8 @@ export interface WorkSeen extends Piece {
   readonly silent: SeenSign | undefined;
   /** Its message is among the first of a queue. */
   readonly queued: boolean;
+  /** Its latest send has noted that an attempt threw and another follows. */
+  readonly tried: boolean;
   /** Its message is hidden until its next attempt. */
   readonly hidden: boolean;
   /** Its message has come out of hiding, and may be behind those that the queue shows. */
@@ -70,6 +72,7 @@ export function seeWork(
       (sign) => !sign.live && sign.send === sends.sends && !isFromBefore(sign, wait, observed),
     ),
     queued: observed.packs.waiting.has(key) || observed.urgent.waiting.has(key),
+    tried: wait !== undefined,
     hidden: isHidden(wait, observed),
     behind: isBehind(wait, observed),
     dueMs: sinceMs + waitMs,

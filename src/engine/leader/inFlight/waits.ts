@@ -3,7 +3,7 @@ import { type Layout, packsOf, shardOf } from "../../model/packs.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
 import { deadlineMs, type Sends, type State } from "../../model/state.ts";
 import { endAtDeadline } from "../decide/command.ts";
-import { type Draft, sendsOf } from "../decide/draft.ts";
+import { type Draft, packsAllowed, sendsOf } from "../decide/draft.ts";
 import { outcomeOf, unfinishedPacks } from "../decide/track.ts";
 import type { RunNotes, Wait } from "../notes.ts";
 import type { Observed, Seen, SeenSign } from "../seen.ts";
@@ -73,7 +73,7 @@ export function judgeWaits(draft: Draft, { spec: { deadline }, lists }: Pick<See
   });
   const [first] = waiting.sort((a, b) => a.untilMs - b.untilMs);
   if (lists.failuresAtMs > Number.NEGATIVE_INFINITY) tell(draft, waiting);
-  const sends = computes && state.cursor < packsOf(layout) && state.inFlight < state.cap;
+  const sends = computes && state.cursor < packsOf(layout) && state.inFlight < packsAllowed(state);
   const idle = first !== undefined && waiting.length === works.length && !sends;
   if (idle && !paused && deadline !== undefined && first.untilMs > deadlineMs(deadline, state)) {
     const what = `all that is left waits until after its deadline of ${deadline.ms / 1_000} s`;

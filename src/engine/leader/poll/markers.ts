@@ -5,7 +5,7 @@ import { decodeMarker } from "../../model/marker.ts";
 import { runIdPattern, scheduleBlobs } from "../../model/names.ts";
 import { pagesOf } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
-import { anyScheduleDue, type Listed } from "../schedules.ts";
+import { anyScheduleDue, type Listed } from "../keepSchedules.ts";
 import type { CoordinatorPorts, ListedMarker, Term } from "../term.ts";
 
 type MarkerPorts = Pick<CoordinatorPorts, "storage" | "names" | "log" | "told">;

@@ -1,3 +1,4 @@
+import { attemptsFor } from "../../calculation/chunkAttempts.ts";
 import {
   CalculationError,
   CorruptDataError,
@@ -34,13 +35,22 @@ import { OtherCodeError } from "./rightCode.ts";
  *
  * Not promised: that an error that may pass ever does.
  */
-export function failsEveryTime(error: unknown, kind: WorkMessage["kind"]): boolean {
+export function failsEveryTime(
+  error: unknown,
+  kind: WorkMessage["kind"],
+  { attempts, retryAfterS }: Pick<Partial<Spec>, "attempts" | "retryAfterS"> = {},
+): boolean {
   if (!(error instanceof CalculationError) || mayPass(error)) return false;
-  return !(kind === "plan" && passingInPlan.has(error.code));
+  if (kind !== "plan") return true;
+  const waits = attempts !== undefined || retryAfterS !== undefined;
+  return !(passingInPlan.has(error.code) || (waits && error.code === "empty-source"));
 }
 
-/** A chunk's file is fixed; another plan lists the files anew, and those of an empty source may have come. */
-const passingInPlan: ReadonlySet<string> = new Set(["file-missing", "file-changed", "empty-source"]);
+/**
+ * A chunk's file is fixed; another plan lists the files anew. Those of an empty source may come where the run says how it is
+ * retried; otherwise its name is most likely mistyped.
+ */
+const passingInPlan: ReadonlySet<string> = new Set(["file-missing", "file-changed"]);
 
 /**
  * What becomes of a message whose attempt did not succeed: it is completed (`drop`); recorded as one that nobody can act
@@ -88,8 +98,10 @@ export async function endAttempt(
   error: unknown,
 ): Promise<void> {
   const { kind } = message;
-  const attempt = attemptOf(message);
-  const piece = pieceOf(message);
+  // A chunk may have been attempted several times within this delivery.
+  const { details = {} } = error instanceof CalculationError ? error : {};
+  const attempt = Number(details["attempts"] ?? attemptOf(message));
+  const piece = { ...pieceOf(message), attempt };
   const ms = Math.round(ports.clock.monotonicMs() - delivery.startedMs);
   const code = error instanceof LeasefoldError ? error.code : "unexpected";
   const why = messageOf(error);
@@ -98,8 +110,8 @@ export async function endAttempt(
   const { waitedMs } = delivery;
   const about = { ...piece, ms, waitedMs, calculation: spec.calculation };
   const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...about, code, message: why, last }));
-  const attemptsMax = spec.attempts ?? limits.attemptsDefault;
-  const final = failsEveryTime(error, kind);
+  const attemptsMax = attemptsFor(error, spec.attempts ?? limits.attemptsDefault);
+  const final = failsEveryTime(error, kind, spec);
   const failure = { code, message: why, attempts: attempt, attemptsMax };
   const askedFor = attemptAskedFor(message, error);
   const last = askedFor === undefined && (final || attempt >= attemptsMax);
@@ -119,7 +131,7 @@ export async function endAttempt(
     }
     case "next-attempt": {
       failed(false);
-      const next = askedFor ?? attemptAfter(message, error, spec);
+      const next = askedFor ?? attemptAfter({ ...message, tries: attempt - 1 }, error, spec);
       // The note comes first: what waits without one counts as lost. It holds for what no sign tells of any more.
       await noteTried(ports, message, { ...failure, ...(next.laterS > 0 && { laterS: next.laterS }) });
       await persist(ports, () => enqueueNext(ports, next));

@@ -1,3 +1,4 @@
+import { pauseOf } from "../../calculation/chunkAttempts.ts";
 import { backOff } from "../../model/backOff.ts";
 import { CalculationError, laterCode } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
@@ -43,10 +44,9 @@ export function attemptAfter(
   error: unknown,
   spec: Pick<Spec, "retryAfterS">,
 ): NextAttempt {
-  const retryAfterS: readonly number[] = spec.retryAfterS ?? backOff.pausesDefaultS;
   const attempt = attemptOf(message);
   const next = { ...message, tries: attempt };
   if (!(error instanceof CalculationError)) return { message: next, laterS: limits.retryDelayS };
   const atOnce = isAsked(message.kind) || ofThread.has(error.code);
-  return { message: next, laterS: atOnce ? 0 : (retryAfterS[attempt - 1] ?? retryAfterS.at(-1) ?? 0) };
+  return { message: next, laterS: atOnce ? 0 : pauseOf(attempt, error, spec.retryAfterS) };
 }

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { format } from "node:util";
+import { chunkNow } from "../../calculation/attempt.ts";
 import { type PrintedLine, printedLimits } from "../../model/printed.ts";
-import { markedChunk } from "./chunkMark.ts";
-import type { Question, ThreadTask } from "./threadTask.ts";
+import type { Question } from "./threadTask.ts";
 
 /** What `console` prints while a task runs, and whatever that awaits, is told to the process too, up to a limit. */
 interface Printing {
@@ -11,14 +11,14 @@ interface Printing {
   take(level: PrintedLine["level"], text: string): void;
 }
 
-export function printingOf({ mark }: Pick<ThreadTask, "mark">, tell: (said: Question) => void): Printing {
+export function printingOf(tell: (said: Question) => void): Printing {
   return {
     printed: 0,
     take(level, text) {
       this.printed += 1;
       if (this.printed > printedLimits.lines) return;
       const shown = text.slice(0, printedLimits.characters);
-      tell({ say: "printed", line: { atMs: Date.now(), level, chunk: markedChunk(mark), text: shown } });
+      tell({ say: "printed", line: { atMs: Date.now(), level, chunk: chunkNow(), text: shown } });
     },
   };
 }

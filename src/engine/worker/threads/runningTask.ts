@@ -2,7 +2,7 @@ import { MessageChannel, type Worker } from "node:worker_threads";
 import type { childProcesses } from "../../calculation/childProcesses.ts";
 import type { FileAccess } from "../../calculation/files.ts";
 import { CalculationError } from "../../model/errors.ts";
-import { type ChunkMark, markedChunk } from "./chunkMark.ts";
+import { type ChunkMark, type MarkedChunk, markedChunk } from "./chunkMark.ts";
 import { taskFiles } from "./taskFiles.ts";
 import { answerThread, type Question, type Reply, type ThreadWork } from "./threadTask.ts";
 import type { InputSink, TaskOptions } from "./userCode.ts";
@@ -19,9 +19,8 @@ interface Failure {
   excess?: CalculationError;
   /** A process of the thread was killed. */
   killed: boolean;
-  /** The chunk that was computed when the thread was to end, and after half of the time. */
-  at?: number | undefined;
-  halfway?: number | undefined;
+  /** The chunk that was computed when the thread was to end. */
+  at?: MarkedChunk | undefined;
 }
 
 interface TaskEnds {
@@ -39,7 +38,7 @@ interface TaskEnds {
  */
 export function runningTask(
   { access, memoryMb }: { readonly access: FileAccess; readonly memoryMb: number },
-  { limitMs, signal, onStart, onPrint, onSave }: TaskOptions,
+  { limitMs, signal, onStart, onPrint, onSave, onThrew }: TaskOptions,
   { sink, workerOf, work, mark, children }: TaskEnds,
 ) {
   const { port1, port2 } = new MessageChannel();
@@ -62,10 +61,6 @@ export function runningTask(
     end();
   };
   let timer = setTimeout(stopBy, startLimitMs, notStarted());
-  let halfTime: NodeJS.Timeout | undefined;
-  const atHalf = (): void => {
-    failure.halfway = markedChunk(mark);
-  };
   let unwatch = (): void => {};
   signal?.addEventListener("abort", end);
   if (signal?.aborted) end();
@@ -73,14 +68,14 @@ export function runningTask(
   const reply = async (message: Question): Promise<Reply> => {
     if (message.say === "list" || message.say === "read") return files(message);
     if (message.say === "printed") onPrint?.(message.line, message.more ?? 0);
+    else if (message.say === "threw") onThrew?.(message);
     else if (message.say === "inputs") await sink?.(message.inputs);
     else if (message.say === "save") await onSave?.(message.name, message.body);
     else {
       clearTimeout(timer);
       thread = message.thread;
-      await onStart?.(() => markedChunk(mark));
+      await onStart?.(() => markedChunk(mark)?.index);
       if (!ended.signal.aborted) {
-        halfTime = setTimeout(atHalf, limitMs / 2);
         timer = setTimeout(stopBy, limitMs, tooLong(limitMs, work));
         unwatch = watchMemory(workerOf(message.thread), memoryMb, (text) => stopBy(outOfMemory(text)));
       }
@@ -108,7 +103,7 @@ export function runningTask(
     close(): void {
       // With a reason, or each task makes an error with its stack.
       ended.abort("ended");
-      for (const one of [timer, halfTime, reaped]) clearTimeout(one);
+      for (const one of [timer, reaped]) clearTimeout(one);
       unwatch();
       signal?.removeEventListener("abort", end);
       port1.close();

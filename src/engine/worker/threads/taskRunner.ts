@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { threadId, workerData } from "node:worker_threads";
 import { withinAttempt } from "../../calculation/attempt.ts";
+import type { ChunkTime } from "../../calculation/chunkAttempts.ts";
 import type { AttemptTime, Calculations } from "../../calculation/contract.ts";
 import { type Files, filesOver, releaseSpares } from "../../calculation/files.ts";
 import { placeOf, userFrames } from "../../calculation/placeOf.ts";
@@ -11,9 +13,15 @@ import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.
 import { limits } from "../../model/limits.ts";
 import { printedLimits } from "../../model/printed.ts";
 import { setLatest } from "../setLatest.ts";
-import { markChunk } from "./chunkMark.ts";
+import { chunkMarker } from "./chunkMark.ts";
 import { printingOf, withPrinting } from "./printing.ts";
-import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
+import {
+  type Question,
+  type ThreadAnswer,
+  type ThreadData,
+  type ThreadTask,
+  threadPort,
+} from "./threadTask.ts";
 import type { ComputeOutput, InputSink } from "./userCode.ts";
 
 /**
@@ -40,7 +48,7 @@ async function rest(calculations: Promise<Calculations>): Promise<undefined> {
 async function runTask(task: ThreadTask, calculations: Promise<Calculations>): Promise<ThreadAnswer> {
   const { port } = task;
   const { ask, tell, access } = threadPort(port);
-  const printing = printingOf(task, tell);
+  const printing = printingOf(tell);
   try {
     const known = await calculations;
     const has = known.versionOf(task.calculation);
@@ -54,22 +62,26 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
     const time = timeOf(task.limitMs);
     let startedMs = performance.now();
     let waitedBeforeMs = waitedMs();
+    let idleBeforeMs = idleMs();
     const run = async () => {
       if (task.kind === "plan") return runPlan(calculation, task.params, sink, { files, time });
       const ready = await readyFor(task, calculation, files);
       // What is done once for a run says nothing of the time of its packs.
       startedMs = performance.now();
       waitedBeforeMs = waitedMs();
-      return work(task, ready, files);
+      idleBeforeMs = idleMs();
+      return work(task, ready, files, tell);
     };
     const value = await withinAttempt(time, () => withPrinting(printing, () => withFloating(run)));
     const waitedForMs = waitedMs() - waitedBeforeMs;
     const ms = performance.now() - startedMs;
-    return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), value };
+    const busyMs = Math.max(ms - (idleMs() - idleBeforeMs), 0);
+    return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), busyMs, value };
   } catch (error) {
     const { code, details = {} } = error instanceof LeasefoldError ? error : { code: "calculation-threw" };
     return {
       ...{ ok: false, code, laterS: details["laterS"] },
+      ...{ attempts: details["attempts"], over: details["over"], program: details["program"] },
       // User code may quote whole files; this goes into logs and records, several times over.
       message: messageOf(error).slice(0, limits.errorCharactersMax),
       stack: stackOf(error)?.slice(0, limits.errorCharactersMax),
@@ -147,19 +159,25 @@ function waitedMs(): number {
   }
 }
 
+/** Time since its start that this thread had nothing to do. */
+const idleMs = (): number => performance.eventLoopUtilization().idle;
+
 type Calculation = Parameters<typeof runCompute>[0];
 
 async function work(
   task: Exclude<ThreadTask, { readonly kind: "plan" }>,
   calculation: Calculation,
   files: Files,
+  tell: (said: Question) => void,
 ): Promise<unknown> {
   switch (task.kind) {
     case "compute": {
       let failed: ComputeOutput["failed"];
       const bytes = await runCompute(calculation, task, files, {
         searchOn: timeBox(Math.min(searchMs, task.limitMs / searchShare)),
-        onChunk: (index) => markChunk(task.mark, index),
+        onChunk: chunkMarker(task.mark, () => performance.now()),
+        time: chunkTime(),
+        onThrew: (failure) => tell({ say: "threw", ...failure }),
         onFailed: (chunks) => {
           failed = chunks;
         },
@@ -173,6 +191,15 @@ async function work(
     case "finish":
       return runFinish(calculation, task);
   }
+}
+
+/** For the chunks of a pack that begins now. */
+function chunkTime(): ChunkTime {
+  const startedMs = performance.now();
+  return {
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+    spentMs: () => performance.now() - startedMs,
+  };
 }
 
 /** The time of an attempt that begins now. */

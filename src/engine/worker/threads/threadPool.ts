@@ -80,7 +80,7 @@ export function poolOf(settings: PoolSettings): UserCode {
     } catch (error) {
       if (options.signal?.aborted) throw options.signal.reason;
       const why = failure.excess ?? stopping ?? explained(error, settings.memoryMb);
-      throw failure.refusal ?? inChunk(why, failure.at ?? markedChunk(mark), failure.halfway);
+      throw failure.refusal ?? inChunk(why, failure.at ?? markedChunk(mark), options.limitMs);
     } finally {
       running.close();
       leave?.();
@@ -108,8 +108,9 @@ export function poolOf(settings: PoolSettings): UserCode {
       return (await run({ kind: "plan", ...task }, options, sink)).value as PlannedChunks;
     },
     async compute(task, options) {
-      const { value, ms, waitedMs } = await run({ kind: "compute", ...task }, options);
-      return { ...(value as Pick<ComputeOutput, "bytes" | "failed">), ms, waitedMs };
+      const { value, ...times } = await run({ kind: "compute", ...task }, options);
+      const { ms, waitedMs, busyMs } = times;
+      return { ...(value as Pick<ComputeOutput, "bytes" | "failed">), ms, waitedMs, busyMs };
     },
     fold: (task, options) => output({ kind: "fold", ...task }, options),
     ask: async (task, options) => (await run({ kind: "ask", ...task }, options)).value as boolean,
@@ -139,6 +140,7 @@ const startPool = ({ entry, threads, memoryMb, files, printToError, onIdleCrash 
 function unwrapped(result: ThreadAnswer, code: string | undefined): Value {
   if (result.ok) return result;
   if (result.code === "other-code") throw new OtherCodeError(code ?? "", result.has);
-  const { code: failed, message, stack, laterS } = result;
-  throw new CalculationError(failed, message, { details: { stack, laterS } });
+  const { code: failed, message, stack, ...asked } = result;
+  const { laterS, attempts, over, program } = asked;
+  throw new CalculationError(failed, message, { details: { stack, laterS, attempts, over, program } });
 }

@@ -1,5 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FileAccess, FileFact } from "../../calculation/files.ts";
+import type { ChunkFailure } from "../../calculation/runJob.ts";
 import { CalculationError } from "../../model/errors.ts";
 import type { PrintedLine } from "../../model/printed.ts";
 import type { ChunkMark } from "./chunkMark.ts";
@@ -39,6 +40,8 @@ type FromThread = { readonly id: number } & Question;
 export type Question =
   | { readonly say: "taken"; readonly thread: number }
   | { readonly say: "inputs"; readonly inputs: readonly unknown[] }
+  /** A chunk threw, and is computed again by this task. */
+  | ({ readonly say: "threw" } & ChunkFailure)
   | { readonly say: "save"; readonly name: string; readonly body: Uint8Array }
   /** User code printed a line, or as the last thing so many that were not sent. */
   | { readonly say: "printed"; readonly line?: PrintedLine; readonly more?: number }
@@ -86,6 +89,8 @@ export type ThreadAnswer =
       readonly ms: number;
       /** What of it the thread waited for a core. */
       readonly waitedMs: number;
+      /** What of it the thread was not idle. */
+      readonly busyMs: number;
       readonly value: unknown;
     }
   | {
@@ -97,6 +102,10 @@ export type ThreadAnswer =
       readonly stack?: string | undefined;
       /** With `retry-later`: in how many seconds. */
       readonly laterS?: unknown;
+      /** How many attempts at the chunk there were, whether none follows, and whether the program itself is wrong. */
+      readonly attempts?: unknown;
+      readonly over?: unknown;
+      readonly program?: unknown;
     };
 
 /**

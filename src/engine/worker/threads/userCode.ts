@@ -1,6 +1,8 @@
+import type { ChunkRetry } from "../../calculation/chunkAttempts.ts";
 import type { ResultBytes } from "../../calculation/contract.ts";
 import type { CoveringPart } from "../../calculation/foldParts.ts";
 import type { GapsAllowed } from "../../calculation/gaps.ts";
+import type { ChunkFailure } from "../../calculation/runJob.ts";
 import type { ChunkRange, PlannedChunks, SampleTime } from "../../calculation/timeChunks.ts";
 import type { FailedChunk } from "../../model/errors.ts";
 import type { Range } from "../../model/packs.ts";
@@ -39,7 +41,14 @@ export interface CalculationTask {
   readonly params: unknown;
 }
 
-export type ComputeTask = CalculationTask & ChunkRange & { readonly gaps?: GapsAllowed | undefined };
+export type ComputeTask = CalculationTask &
+  ChunkRange & {
+    readonly gaps?: GapsAllowed | undefined;
+    /** Attempts at a chunk that throws, within this task. */
+    readonly retry?: ChunkRetry | undefined;
+    /** Fewer chunks at the same time than the calculation allows. */
+    readonly atOnceMax?: number | undefined;
+  };
 
 /** `[from, to)`: what the fold covers. */
 export interface FoldTask extends CalculationTask, Range {
@@ -96,6 +105,8 @@ export interface TaskOptions {
   readonly onStart?: (chunkNow?: () => number | undefined) => void | Promise<void>;
   /** Stores a file that a chunk saves; without it none is stored. */
   readonly onSave?: ((name: string, body: Uint8Array) => Promise<void>) | undefined;
+  /** A chunk threw, and is computed again within this task; called for the first of them. */
+  readonly onThrew?: ((failure: ChunkFailure) => void) | undefined;
   /** Gets each line that user code prints, and at last how many more there were. */
   readonly onPrint?: ((line: PrintedLine | undefined, more: number) => void) | undefined;
 }

@@ -1,6 +1,7 @@
 import { placeOf } from "../../calculation/placeOf.ts";
 import { CalculationError, messageOf, ThreadEndedError } from "../../model/errors.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
+import type { MarkedChunk } from "./chunkMark.ts";
 import type { ThreadWork } from "./threadTask.ts";
 import { needsMore } from "./watchMemory.ts";
 
@@ -31,11 +32,12 @@ export function explained(error: unknown, memoryMb: number): Error {
 }
 
 /**
- * The same with the chunk that the thread computed then. At its time limit that one is to blame only if it was computed
- * `halfway` already: in a pack whose chunks all are slow none is.
+ * The same with the chunk that the thread computed then. At its time limit that one is to blame only if it took half of the time
+ * itself: in a pack whose chunks all are slow none is.
  */
-export function inChunk(error: Error, chunk: number | undefined, halfway: number | undefined): Error {
+export function inChunk(error: Error, chunk: MarkedChunk | undefined, limitMs: number): Error {
   if (!(error instanceof CalculationError) || chunk === undefined) return error;
-  if (error.code !== "time-limit" || halfway === chunk) return new ThreadEndedError(error, chunk);
-  return new CalculationError(error.code, `chunk ${chunk}: ${error.message}`, { cause: error.cause });
+  const { index, sinceMs } = chunk;
+  if (error.code !== "time-limit" || sinceMs <= limitMs / 2) return new ThreadEndedError(error, index);
+  return new CalculationError(error.code, `chunk ${index}: ${error.message}`, { cause: error.cause });
 }

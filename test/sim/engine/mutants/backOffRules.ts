@@ -3,6 +3,7 @@ import { edit, type Mutant } from "./mutant.ts";
 const leaderDies = "the leader dies while all packs wait, and nothing is sent twice";
 const workerDies = "a worker dies right after its pack began to wait, and the pack is not resent";
 const storm = "all packs of a run come back at once, and wait in the queue for minutes";
+const shortPauses = "what throws is tried at once, and after 1, 3 and 9 s";
 const forAnHour = "all chunks of a run wait for an hour, and nobody leads it";
 
 /** Work that waits for its next attempt, and what code asks for. */
@@ -23,6 +24,20 @@ export const backOffRules: readonly Mutant[] = [
     killedBy: "messages do not pile up",
     cases: [workerDies],
     edits: edit("isFromBefore", "nowMs - sign.silentMs <= wait.notedMs", "nowMs < 0"),
+  },
+  {
+    without: "an end of the attempts at a chunk in its thread",
+    rule: 15,
+    killedBy: "the scenario's own end",
+    cases: [shortPauses],
+    edits: edit("pauseBefore", "attempt >= attemptsFor(error, retry.attemptsMax)", "attempt >= 50"),
+  },
+  {
+    without: "a note of what throws and is computed again in its thread",
+    rule: 18,
+    killedBy: "the scenario's own end",
+    cases: [shortPauses],
+    edits: edit("isSlow", "sends.alone !== true && !tried", "sends.alone !== true"),
   },
   {
     without: "a note before the wait",

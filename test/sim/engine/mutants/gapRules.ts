@@ -26,7 +26,7 @@ export const gapRules: readonly Mutant[] = [
     rule: 32,
     killedBy: "the scenario's own end",
     cases: ["a chunk that throws once of a run that tolerates it has further attempts, and none is a gap"],
-    edits: edit("gapsIn", "!asksOver : !last && mayPass(error)", "!asksOver : most < 0"),
+    edits: edit("gapsIn", "!asksOver : !over && mayPass(error)", "!asksOver : most < 0"),
   },
   {
     without: "the generation of a partial with gaps",

@@ -151,7 +151,7 @@ export const rules7to9: readonly Mutant[] = [
     rule: 8,
     killedBy: "the cap is kept",
     cases: { seedsFrom: 1 },
-    edits: edit("fanOut", "Math.min(notes.window, state.cap)", "Math.max(notes.window, state.cap)"),
+    edits: edit("fanOut", "Math.min(notes.window, packsAllowed(state))", "Math.max(notes.window, state.cap)"),
   },
   {
     without: "the last look for a manifest before a run fails",

@@ -253,13 +253,26 @@ const storm = () =>
     mustNotResend(script, "packs behind others in the queue");
   });
 
-/** The pauses that a run gives are those between attempts. */
-const pauses = (given: readonly number[] | undefined, expected: readonly number[]) =>
+/** Short pauses are waited in the thread: the run fails once they are over, and nothing is computed twice for it. */
+const shortPauses = (paused: number) =>
+  play({ seed: 81, chunkMs: () => 500 }, async (script) => {
+    script.start({ breakAfterMs: 4_000 });
+    script.broken.chunks.add(1);
+    await script.submit({ id: "r", chunks: 3, packSize: 1 });
+    await script.untilEnded();
+    script.mustBe("failed");
+    const at = begunMs(script, 1);
+    script.must(at.length === 1, `its pack was begun ${at.length} times`);
+    const tookS = (script.world.nowMs() - (at[0] ?? 0)) / seconds;
+    script.must(tookS >= paused && tookS < paused + 8, `it failed after ${tookS} s`);
+  });
+
+/** Longer pauses that a run gives are those between the deliveries of a pack. */
+const pauses = (given: readonly number[], expected: readonly number[]) =>
   play({ seed: 80, chunkMs: () => 500 }, async (script) => {
     script.start({ breakAfterMs: 4_000 });
     script.broken.chunks.add(1);
-    const retryAfterS = given === undefined ? {} : { retryAfterS: [...given] };
-    await script.submit({ id: "r", chunks: 3, packSize: 1, ...retryAfterS });
+    await script.submit({ id: "r", chunks: 3, packSize: 1, retryAfterS: [...given] });
     await script.untilEnded();
     script.mustBe("failed");
     const at = begunMs(script, 1);
@@ -297,6 +310,6 @@ export const backOff: Readonly<Record<string, Scenario>> = {
   "a pause and a resume end the wait of a run that nobody leads": () => steered("resume"),
   "a cancel ends a run that nobody leads while it waits": () => steered("cancel"),
   "all packs of a run come back at once, and wait in the queue for minutes": storm,
-  "what throws is tried at once, and after 2, 15 and 60 s": () => pauses(undefined, [0, 2, 15, 60]),
-  "what throws is tried after the pauses that its run gives": () => pauses([10, 0, 30], [10, 0, 30, 30]),
+  "what throws is tried at once, and after 1, 3 and 9 s": () => shortPauses(13),
+  "what throws is tried after the pauses that its run gives": () => pauses([60, 0, 30], [60, 30, 30]),
 };

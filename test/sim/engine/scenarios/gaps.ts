@@ -117,7 +117,7 @@ export const gaps: Readonly<Record<string, Scenario>> = {
       script.onDelivery = ({ message }) => {
         if ((message?.tries ?? 0) > 0) script.broken.chunks.clear();
       };
-      await script.submit({ id: "r", chunks: 16, packSize: 8, tolerate: { chunks: 2 } });
+      await script.submit({ id: "r", chunks: 16, packSize: 8, tolerate: { chunks: 2 }, retryAfterS: [20] });
       await script.untilEnded(1);
       script.must(missing(script) === "", `the result lacks ${missing(script)}`);
       script.must(script.run()?.gapped.size === 0, "there are partials with gaps");

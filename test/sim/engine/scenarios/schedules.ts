@@ -1,11 +1,11 @@
-import type { ScheduleRequest } from "../../../../src/engine/client/schedules/scheduleRequest.ts";
 import {
   addSchedule,
   deleteSchedule,
   pauseSchedule,
   schedules as readSchedules,
   triggerSchedule,
-} from "../../../../src/engine/client/schedules/schedules.ts";
+} from "../../../../src/engine/client/schedules/changeSchedule.ts";
+import type { ScheduleRequest } from "../../../../src/engine/client/schedules/scheduleRequest.ts";
 import { parseScheduledRun, scheduleBlobs, scheduledRunId } from "../../../../src/engine/model/names.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { Weather } from "../../../support/network.ts";

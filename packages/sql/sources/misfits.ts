@@ -1,0 +1,109 @@
+import { readFile } from "node:fs/promises";
+import { identifier, type Session, textLiteral } from "../duck/session.ts";
+import type { Column } from "../split/splitSteps.ts";
+import { fitText, isOneOf } from "./fitting.ts";
+import type { LoadedPart } from "./loadChunk.ts";
+import { doesFit } from "./parts.ts";
+import type { Reader } from "./reader.ts";
+import { joinRejects, noRejects, type Rejects } from "./rejects.ts";
+import { sourceLimits } from "./sourceLimits.ts";
+
+/** Finds the records of a chunk of which a value is not of its column's type, after a statement has failed. */
+export async function findMisfits(
+  parts: readonly LoadedPart[],
+  reader: Reader,
+  session: Session,
+): Promise<Rejects> {
+  let found = noRejects;
+  for (const part of parts) {
+    const tested = part.fits.filter(({ fits }) => fits !== "true");
+    if (tested.length === 0) continue;
+    const { from } = part.read([part.local.path]);
+    const bad = tested.map((fit) => `not ${doesFit(fit)}`);
+    const which = `case ${bad.map((test, index) => `when ${test} then ${index}`).join(" ")} end`;
+    const where = part.rows === "" ? "" : ` where ${part.rows}`;
+    const rows = await session.rows(
+      `select n, i, count(*) over () as count from (select row_number() over () as n, ${which} as i from ${from}${where}) where i is not null order by n limit ${sourceLimits.rejectsShown}`,
+    );
+    const wider = await widerTypes(part, reader, from, session);
+    const left =
+      rows.length > 0 && reader.kind === "csv"
+        ? await rejectedBytes(part.local.path, session)
+        : new Set<number>();
+    const first = [];
+    for (const { n, i } of rows) {
+      const name = tested[Number(i)]?.name ?? "";
+      const type = reader.columns.find(([one]) => one === name)?.[1] ?? "";
+      const by = reader.told.includes(name) ? "as it was said" : "which the first files suggested";
+      const advice = reader.told.includes(name)
+        ? ""
+        : `; say --types ${quotedName(name)}=${wider.get(name) ?? (/[[(]/.test(type) && reader.kind !== "csv" ? "JSON" : "VARCHAR")}`;
+      const why = reader.valueless.includes(name)
+        ? `the column "${name}" has no value in the first files, so its type is not known; say --types ${quotedName(name)}=DOUBLE, or what it is`
+        : `the value of column "${name}" does not fit ${type}, ${by}${advice}`;
+      first.push({ file: part.local.file.path, byte: await byteOf(part, reader, Number(n), left), why });
+    }
+    found = joinRejects(found, { count: Number(rows[0]?.["count"] ?? 0), first });
+  }
+  return found;
+}
+
+const quotedName = (name: string): string => (/^\w+$/.test(name) ? name : `'"${name}"'`);
+
+/** Columns of whole numbers of whose texts all are numbers. */
+async function widerTypes(
+  { fits }: LoadedPart,
+  { kind, columns, options }: Reader,
+  from: string,
+  session: Session,
+): Promise<Map<string, string>> {
+  const whole = columns.filter(
+    ([name, type]: Column) =>
+      /^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/.test(type) &&
+      fits.some((fit) => fit.name === name) &&
+      kind !== "parquet",
+  );
+  if (whole.length === 0) return new Map();
+  const tests = whole.map(([name]) => {
+    const { fits: fit } = fitText(`${identifier(name)}::varchar`, { type: "DOUBLE", isTold: false, options });
+    return `coalesce(bool_and(${isOneOf(identifier(name), fit)}), true) as ${identifier(name)}`;
+  });
+  const [row = {}] = await session.rows(`select ${tests.join(", ")} from ${from}`);
+  return new Map(whole.map(([name]) => [name, row[name] === true ? "DOUBLE" : "VARCHAR"]));
+}
+
+/** Where the records begin that DuckDB itself has left out. */
+async function rejectedBytes(path: string, session: Session): Promise<Set<number>> {
+  const there = await session.rows("select 1 from duckdb_tables() where table_name = 'reject_errors'");
+  if (there.length === 0) return new Set();
+  const rows = await session.rows(
+    `select distinct line_byte_position - 1 as byte from reject_errors join reject_scans using (scan_id, file_id) where file_path = ${textLiteral(path)}`,
+  );
+  return new Set(rows.map(({ byte }) => Number(byte)));
+}
+
+/** Where the `n`th record begins of those that a file or its part has, but for some; of Parquet the number itself. */
+async function byteOf(
+  { local }: LoadedPart,
+  { kind, options }: Reader,
+  n: number,
+  without: ReadonlySet<number>,
+): Promise<number> {
+  if (kind === "parquet" || kind === "json" || /\.(gz|zst)$/.test(local.path)) return n;
+  const bytes = await readFile(local.path);
+  const quote = kind === "csv" ? (options["quote"] ?? `'"'`).slice(1, -1).charCodeAt(0) : -1;
+  const { skip = 0, header = false } = local.head ?? {};
+  let left = n + (header ? 1 : 0);
+  let [isQuoted, start, line] = [false, bytes.subarray(0, 3).toString("hex") === "efbbbf" ? 3 : 0, 0];
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) isQuoted = !isQuoted;
+    const isEnd = byte === 0x0a || (byte === 0x0d && bytes[at + 1] !== 0x0a);
+    if (!isEnd || isQuoted) continue;
+    line += 1;
+    const isEmpty = bytes.subarray(start, at).every((one) => one === 0x0d);
+    if (line > skip && !isEmpty && !without.has(start) && --left === 0) break;
+    start = at + 1;
+  }
+  return local.from + start;
+}

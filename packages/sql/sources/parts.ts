@@ -1,0 +1,109 @@
+import type { FileFact } from "../../../src/engine/calculation/files.ts";
+import { CalculationError } from "../../../src/engine/model/errors.ts";
+import { identifier, textLiteral } from "../duck/session.ts";
+import type { SplitQuery } from "../split/splitSteps.ts";
+import type { CsvHead } from "./csvHead.ts";
+import { type Fit, fitJson, fitText, isOneOf, jsonReadType, parseType } from "./fitting.ts";
+import { byName, sameName } from "./names.ts";
+import type { Reader } from "./reader.ts";
+import { sourceLimits } from "./sourceLimits.ts";
+
+/** How local files, or parts of them, are read: what stands in FROM, and the columns that it gives. */
+export interface Part {
+  readonly from: string;
+  /** Columns of the source that are there, by their names in the source. */
+  readonly names: readonly string[];
+}
+
+export type ReadPart = (paths: readonly string[]) => Part;
+
+/** Options that say how types are found, which they are. */
+const detecting =
+  /^(names|types|columns|all_varchar|normalize_names|auto_type_candidates|union_by_name|records|(date|timestamp)format|thousands|decimal_separator|header|skip|.*_threshold|maximum_depth|convert_.*)$/;
+
+const optionsText = (options: Reader["options"]): string =>
+  Object.entries(options)
+    .filter(([name]) => !detecting.test(name))
+    .map(([name, value]) => `, ${name}=${value}`)
+    .join("");
+
+const listText = (paths: readonly string[]): string => `[${paths.map(textLiteral).join(", ")}]`;
+
+/** DuckDB's own buffers of CSV have 32 MB: new memory takes as much CPU as parsing does. */
+const bufferBytes = 4 * sourceLimits.recordBytesMax;
+
+/** Text columns of CSV files, or of their parts that begin after byte 0 and have no head. */
+export function csvPart({ columns, options }: Reader, head: CsvHead, from: number): ReadPart {
+  const known = byName(columns.map(([name]) => [name, name]));
+  const names = head.names.map((name) => known(name) ?? name);
+  const typed = names.map((name) => `${textLiteral(name)}: 'VARCHAR'`).join(", ");
+  const start = from > 0 ? "header=false, skip=0" : `header=${head.header}, skip=${head.skip}`;
+  const more = `auto_detect=false, store_rejects=true, buffer_size=${bufferBytes}, ${start}${optionsText(options)}`;
+  return (paths) => ({ from: `read_csv(${listText(paths)}, columns={${typed}}, ${more})`, names });
+}
+
+/** Values of JSON files as they stand. */
+export function jsonPart({ kind, columns, options }: Reader): ReadPart {
+  const typed = columns.map(
+    ([name, type]) => `${textLiteral(name)}: ${textLiteral(jsonReadType(parseType(type)))}`,
+  );
+  const format = kind === "json" ? "auto" : "newline_delimited";
+  const more = `format='${format}'${optionsText(options)}`;
+  return (paths) => ({
+    from: `read_json(${listText(paths)}, columns={${typed.join(", ")}}, ${more})`,
+    names: columns.map(([name]) => name),
+  });
+}
+
+/** Whether a value is NULL or one of its type, as SQL. */
+export const doesFit = ({ name, fits }: NamedFit): string =>
+  fits === "true" ? fits : isOneOf(identifier(name), fits);
+
+export type NamedFit = Fit & { readonly name: string };
+
+/** How columns that are there become those of the source; only the needed ones, if they are given. */
+export function partFits(reader: Reader, { names }: Part, needed?: ReadonlySet<string>): NamedFit[] {
+  const there = new Set(names);
+  const told = new Set(reader.told);
+  const unknown = new Set(reader.valueless.filter((name) => !told.has(name)));
+  return reader.columns
+    .filter(([name]) => there.has(name) && (needed?.has(name) ?? true))
+    .map(([name, type]) => {
+      if (unknown.has(name)) return { name, fits: "false", value: `cast(null as ${type})` };
+      const claim = { isTold: told.has(name), options: reader.options };
+      const column = identifier(name);
+      const fit =
+        reader.kind === "csv" ? fitText(column, { type, ...claim }) : fitJson(column, parseType(type), claim);
+      return { name, ...fit };
+    });
+}
+
+/** Throws `CalculationError` if a file lacks a column of the source or has another one. */
+export function checkColumns(
+  { columns, options }: Reader,
+  own: readonly string[],
+  { path }: FileFact,
+  isOpen = false,
+): void {
+  const extra = own.find((name) => !columns.some(([one]) => sameName(one, name)));
+  if (extra !== undefined && !isOpen)
+    throw extraColumn(path, extra, options["union_by_name"] === "true" ? "" : unite);
+  const missing = columns.find(([name]) => !own.some((one) => sameName(one, name)));
+  if (missing === undefined || options["union_by_name"] === "true") return;
+  throw new CalculationError(
+    "other-columns",
+    `${path} has no column ${JSON.stringify(missing[0])}; --read "union_by_name=true" reads it as null`,
+  );
+}
+
+/** Columns that a source has not may be in a file of Parquet, unless the answer depends on which there are. */
+export const isOpen = ({ kind, options }: Reader, { namesAll }: Pick<SplitQuery, "namesAll">): boolean =>
+  kind === "parquet" && !namesAll && options["union_by_name"] !== "true";
+
+export const extraColumn = (path: string, name: string, advice = unite): CalculationError =>
+  new CalculationError(
+    "other-columns",
+    `${path} has a column ${JSON.stringify(name)} that the first files have not${advice}`,
+  );
+
+const unite = '; --read "union_by_name=true" reads it as null where it is missing';
