@@ -176,7 +176,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const handling = parts.handling ?? ((_delivery, work) => work());
   const handle = (delivery: Delivery) => handling(delivery, () => handleWork(worker, delivery), name);
 
-  const recordPoison = (delivery: Delivery) => handling(delivery, () => handlePoison(worker, delivery), name);
+  const recordPoison = (delivery: Delivery) => handlePoison(worker, delivery);
   const local = localWorker(worker, { work: handle, recordPoison });
 
   const coordinate = new Coordinator(
