@@ -73,13 +73,13 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
 }
 
 /**
- * `app.timer("coordinator"`, and the pairs of a worker and its poison handler. Those of the API are one group to the
+ * `app.timer("coordinator"`, and the workers. Those of the API are one group to the
  * platform, `http`, so no parameter and no query names them.
  */
 function functionsIn(triggers: string): string[] {
   const plain = all(triggers, /app\.\w+\("(\w+)"/g);
   const workers = all(triggers, /\["(\w+)", names\.\w+, (?:true|false)\]/g);
-  return [...plain, ...workers, ...workers.map((name) => `${name}Poison`)];
+  return [...plain, ...workers];
 }
 
 /** The first group of every match. */

@@ -36,6 +36,7 @@ export function startApp(builtIn: readonly AnyCalculation[]): void {
       commit: process.env["BUILD_COMMIT"] || undefined,
       lastTickAgeMs: lifecycle.lastTickAgeMs,
     },
+    process.env["LEASEFOLD_NAMESPACE"] || "leasefold",
   );
   try {
     const config = readStartupConfig(process.env);

@@ -13,6 +13,7 @@ import { makeHostLog } from "./hostLog.ts";
 import type { HttpListener, HttpPort } from "./httpServer.ts";
 import type { Report } from "./instanceMessages.ts";
 import { makeInvoker } from "./invoker.ts";
+import type { Listener } from "./timerTrigger.ts";
 
 /**
  * The part of the Functions host that one instance of an app needs, inside its own process: it loads the app, reads
@@ -25,8 +26,6 @@ export interface EmbeddedHost {
   readonly settings: HostSettings;
   /** Invocations running, and the host's own storage calls so far. */
   stats(): { readonly running: number; readonly hostCalls: CallCounts };
-  /** Listeners that wait for their next poll of this queue make it now. */
-  pollNow(queue: string): void;
   /** Takes no new work, calls the app's hooks and waits for invocations, all within `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
@@ -57,16 +56,18 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
     ({ metadata }) => !isDisabled(metadata.name, env),
   );
   const starters = functions.map((one) => listenerOf(one, around));
-  const http = await startHttpFunctions(functions, options.httpPort, around);
-  const listeners = [http, ...starters.map((start) => start?.())].filter((one) => one !== undefined);
+  const triggered: Listener[] = [];
+  const sentTo = (queue: string): void => {
+    for (const one of triggered) one.pollNow?.(queue);
+  };
+  const http = await startHttpFunctions(functions, options.httpPort, { ...around, sentTo });
+  triggered.push(...starters.map((start) => start?.()).filter((one) => one !== undefined));
+  const listeners = [...(http === undefined ? [] : [http]), ...triggered];
 
   return {
     http,
     settings,
     stats: () => ({ running: invoker.running(), hostCalls: storage.meter.counts() }),
-    pollNow(queue) {
-      for (const one of listeners) one.pollNow?.(queue);
-    },
     async stop(graceMs) {
       log.stopping();
       // Listeners refuse new work as soon as they are stopped; the hooks then see only what runs already.

@@ -62,7 +62,7 @@ export type Report = (message: InstanceMessage) => void;
 
 /**
  * All that a supervisor tells an instance: the secrets of its start, which an environment would show to user code in
- * /proc/self/environ; a connection to serve, whose socket comes with the message; that a queue has a new message now; to end.
+ * /proc/self/environ; a connection to serve, whose socket comes with the message; to end.
  */
 export const requestSchema = z.discriminatedUnion("kind", [
   z.object({
@@ -74,6 +74,5 @@ export const requestSchema = z.discriminatedUnion("kind", [
   }),
   z.object({ kind: z.literal("connection") }),
   z.object({ kind: z.literal("stop") }),
-  z.object({ kind: z.literal("poll"), queue: z.string() }),
 ]);
 export type InstanceRequest = z.infer<typeof requestSchema>;

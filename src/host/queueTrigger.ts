@@ -14,8 +14,8 @@ export interface QueueTriggerOptions extends DeliveryOptions {
 /**
  * Listens on one queue for one function. It receives up to `batchSize` messages, and polls again when at most
  * `newBatchThreshold` of them still run: at once if there were messages, else after a growing pause. A missing queue
- * counts as empty. Unlike on Azure, where the host hears only of what its own output bindings send, `pollNow` ends the
- * pause: whoever runs the emulator hears of every message.
+ * counts as empty. `pollNow` ends the pause: the host hears of what its own output bindings send, and of nothing else
+ * (azure-sdk-for-net, SharedQueueWatcher and QueueListener of the storage extension).
  */
 export function startQueueListener(options: QueueTriggerOptions): Listener {
   const { queue, queues, clock, log, timings = hostQueueTimings } = options;

@@ -78,7 +78,6 @@ async function tickForever(): Promise<void> {
   }
 }
 
-let pause = new AbortController();
 /** As the host polls a queue. With a storage of its own: the host's polls are no calls of a contender. */
 async function obeyWakes(): Promise<void> {
   const { queues } = connectStorage({ connectionString });
@@ -88,8 +87,7 @@ async function obeyWakes(): Promise<void> {
     for (const { id, popReceipt } of messages) {
       void during("wake").then(() => queues.remove(names.wake, id, popReceipt).catch(() => {}));
     }
-    await clock.sleep(backoff(messages.length > 0), pause.signal);
-    if (pause.signal.aborted) pause = new AbortController();
+    await clock.sleep(backoff(messages.length > 0), stop.signal);
   }
 }
 
@@ -99,7 +97,6 @@ process.once("SIGTERM", async () => {
   process.exit(0);
 });
 process.stdin.on("data", (lines) => {
-  if (String(lines).includes("poll")) pause.abort();
   if (String(lines).includes("calls")) say({ kind: "calls", counts: storage.meter.counts() });
 });
 process.stdin.once("end", () => process.exit(0));

@@ -111,11 +111,6 @@ export async function contenderGroup(
   for (let index = 0; index < size; index += 1) {
     slots.push({ child: await start(index), letGoMs: 0, counts: undefined });
   }
-  if (env["BENCH_QUEUE_TOLD"] !== undefined) {
-    azurite.onMessage((queue) => {
-      if (queue === names.wake) for (const { child } of slots) child.stdin?.write("poll\n");
-    });
-  }
   const slotOf = (index: number): Slot => {
     const slot = slots[index];
     if (slot === undefined) throw new Error(`there is no contender ${index}`);

@@ -27,7 +27,7 @@ export const asInAzure: Readonly<Record<string, string>> = {
   LEASEFOLD_SCHEDULE: "0 * * * * *",
   LEASEFOLD_LOOP_MS: "2000",
   LEASEFOLD_WATCH: "false",
-  AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:02",
+  AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:05",
 };
 
 /** Instances that have loaded the calculation and started their threads. */

@@ -23,11 +23,10 @@ export interface Case {
   readonly spreadMs: number;
 }
 
-/** As `leasefold up` and the demo run it: see packages/cli/local/instanceEnv.ts. The emulator tells instances of messages. */
+/** As `leasefold up` and the demo run it: see packages/cli/local/instanceEnv.ts. */
 export const embedded = {
   BENCH_TICK_MS: "2000",
   BENCH_QUEUE_MS: "2000",
-  BENCH_QUEUE_TOLD: "true",
   LEASEFOLD_WATCH: "true",
   LEASEFOLD_LOOP_MS: "500",
 };

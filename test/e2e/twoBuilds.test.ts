@@ -43,9 +43,6 @@ async function withFleets(
 ) {
   const azurite = await startAzurite({});
   const fleets: Fleet[] = [];
-  azurite.onMessage((queue) => {
-    for (const one of fleets) one.pollNow(queue);
-  });
   try {
     const start = async (build: string) => {
       const fleet = await startFleet(build, folders[build] as string, azurite, calculations);

@@ -8,6 +8,7 @@ import { readHostSettings } from "../../src/engine/model/hostSettings.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
 import type { Storage } from "../../src/engine/storage/ports.ts";
+import { localWorker } from "../../src/engine/worker/localWorker.ts";
 import type { WorkerPorts } from "../../src/engine/worker/ports.ts";
 import { processState } from "../../src/engine/worker/processState.ts";
 import { installCoreModule, makeCoreModule, type ProgrammingModel } from "../../src/host/coreModule.ts";
@@ -74,7 +75,7 @@ export function hostWorld(
   app = {
     ...{ host: settings, worker, api: portsOf(client) },
     coordinator: new Coordinator(
-      { ...shared, onElection: () => {} },
+      { ...shared, worker: localWorker(worker), onElection: () => {} },
       { holder: "node-1", election, loop, keepDays: 0, packLimitMs },
     ),
   };

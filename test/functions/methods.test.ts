@@ -19,7 +19,7 @@ beforeEach(() => {
   registered.length = 0;
   const readOnly = () => false;
   const facts = { version: "1", instance: () => "node-1", lastTickAgeMs: () => undefined, readOnly };
-  registerApi({ readOnly, ports: () => Promise.reject(new Error("no settings")) }, facts);
+  registerApi({ readOnly, ports: () => Promise.reject(new Error("no settings")) }, facts, "leasefold");
 });
 
 const all = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { StorageError } from "../../src/engine/model/errors.ts";
-import { poisonOf } from "../../src/engine/model/names.ts";
 import type { Storage } from "../../src/engine/storage/ports.ts";
 import { simNames as names } from "../support/engineWorld.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
@@ -78,7 +77,7 @@ const text = fc.oneof(
     nested(8_000),
   ),
 );
-const queues = [names.packs, names.urgent, names.wake, poisonOf(names.packs), poisonOf(names.urgent)];
+const queues = [names.packs, names.urgent, names.wake];
 const sends = fc.array(fc.tuple(fc.constantFrom(...queues), text, fc.nat(4_000)), {
   minLength: messagesEach,
   maxLength: messagesEach,

@@ -36,15 +36,15 @@ beforeEach(() => {
   registerTriggers("test", () => Promise.reject(new Error("no calculations")), lifecycle);
 });
 
-test.each([
-  ["wake", "wake"],
-  ["workerPoison", "poison"],
-  ["workerUrgentPoison", "poison"],
-])("the handler of %s logs that the app cannot be made and does not throw", async (name, where) => {
-  await expect(invoke(name)).resolves.toBeUndefined();
+test("the handler of wake logs that the app cannot be made and does not throw", async () => {
+  await expect(invoke("wake")).resolves.toBeUndefined();
   expect(logged.map((line) => JSON.parse(line))).toEqual([
-    expect.objectContaining({ where, message: "no calculations" }),
+    expect.objectContaining({ where: "wake", message: "no calculations" }),
   ]);
+});
+
+test("the host polls no queue but those of work and wakes", () => {
+  expect([...handlers.keys()].sort()).toEqual(["coordinator", "wake", "worker", "workerUrgent"]);
 });
 
 test.each(["coordinator", "worker", "workerUrgent"])(
@@ -54,7 +54,7 @@ test.each(["coordinator", "worker", "workerUrgent"])(
   },
 );
 
-test.each(["coordinator", "wake", "worker", "workerUrgent", "workerPoison", "workerUrgentPoison"])(
+test.each(["coordinator", "wake", "worker", "workerUrgent"])(
   "a stop of the process waits for the handler of %s",
   async (name) => {
     await invoke(name).catch(() => undefined);

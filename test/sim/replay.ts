@@ -16,7 +16,7 @@ const usage = `Replays one world of the simulation in this process, with source 
                                          (from ${lossyFrom} losses, from ${unevenFrom} unlike packs)
   npm run sim -- --case "<title>"        one scenario; a part of the title is enough where only one has it
   npm run sim -- --point leader,17,"dies before"
-                                         one fault at one call in the life of a leader or a worker
+                                         one fault at one call in the life of a leader, a worker or an instance
   npm run sim -- --election --seed 44    one world of the election
   npm run sim -- --election --point 4,"lost reply",3,no,early
                                          call, fate, calls in a row, operator (no, breaks, deletes), early or late
@@ -182,7 +182,8 @@ const storyOf = (story: string | undefined): Partial<engine.Point> =>
   story === undefined ? {} : { [story]: true };
 
 function enginePoint([who = "", call = "", fate = "", story]: readonly string[]): engine.Point {
-  if (who !== "leader" && who !== "worker") throw new UsageError(`"${who}" is neither leader nor worker.`);
+  if (who !== "leader" && who !== "worker" && who !== "instance")
+    throw new UsageError(`"${who}" is neither leader, worker nor instance.`);
   const of = storyOf(story);
   return { who, ...of, call: whole(call, "A call"), fate: fateNamed(fate) };
 }

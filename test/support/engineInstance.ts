@@ -1,12 +1,15 @@
 import { electionSettings } from "../../src/election/settings.ts";
+import type { LocalWorker } from "../../src/engine/leader/perform/localWork.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
-import { containersOf, type Names, poisonOf, queuesOf } from "../../src/engine/model/names.ts";
+import { encodeMessage } from "../../src/engine/model/message.ts";
+import { containersOf, type Names, queuesOf } from "../../src/engine/model/names.ts";
 import type { TreeLimits } from "../../src/engine/model/packs.ts";
 import { createOnDemand } from "../../src/engine/storage/createOnDemand.ts";
 import type { Clock, Storage } from "../../src/engine/storage/ports.ts";
 import { handlePoison, handleWork } from "../../src/engine/worker/handleWork.ts";
+import { localWorker } from "../../src/engine/worker/localWorker.ts";
 import type { Delivery, WorkerPorts } from "../../src/engine/worker/ports.ts";
 import { processState } from "../../src/engine/worker/processState.ts";
 import { makeHostLog } from "../../src/host/hostLog.ts";
@@ -94,6 +97,8 @@ export interface InstanceParts {
   /** Time limit of one attempt. Default that of the app. */
   readonly packLimitMs?: number | undefined;
   log(event: LogEvent): void;
+  /** Told of a message that a leader hands to the worker of its own process, instead of to a queue. */
+  readonly takenHere?: ((text: string, queue: string) => void) | undefined;
   /** Stands around each delivery of work. */
   readonly handling?:
     | ((delivery: Delivery, work: () => Promise<void>, instance: string) => Promise<void>)
@@ -101,6 +106,20 @@ export interface InstanceParts {
 }
 
 const threadsEach = 2;
+
+/** For checkers that count sends: a message that the local worker takes is as good as sent. */
+const toldOf = (
+  worker: LocalWorker,
+  names: Names,
+  told: InstanceParts["takenHere"] = () => {},
+): LocalWorker => ({
+  recordPoison: worker.recordPoison,
+  take(message, work) {
+    const done = worker.take(message, work);
+    if (done !== undefined) told(encodeMessage(message), work.urgent ? names.urgent : names.packs);
+    return done;
+  },
+});
 
 /** As host.json has it. */
 const visibilityTimeoutMs = 30_000;
@@ -138,9 +157,33 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const packLimitMs = parts.packLimitMs ?? limits.packLimitMs;
   const shared = { storage, names, clock, random, log };
 
+  const own = role.code ?? firstCode;
+  const userCode = (busy: Clock) =>
+    rangesCode(busy, role.threads ?? threadsEach, random, {
+      ...(role.code === undefined && parts.code?.signed !== true ? {} : { code: own }),
+      ...{ ...parts.code, kill: crash },
+    });
+  const worker: WorkerPorts = {
+    ...shared,
+    userCode: role.cores === undefined ? userCode(clock) : onCores(clock, role.cores, userCode),
+    ...processState(shared, signedProcess(name, role.threads ?? threadsEach)),
+    packLimitMs,
+    endRetryMs: limits.endRetryMs,
+    tree: parts.tree ?? limits,
+    versionOf: () => own,
+    foldBytesMax: parts.foldBytesMax ?? limits.foldBytesMax,
+  };
+  const handling = parts.handling ?? ((_delivery, work) => work());
+  const handle = (delivery: Delivery) => handling(delivery, () => handleWork(worker, delivery), name);
+
+  const recordPoison = (delivery: Delivery) => handlePoison(worker, delivery);
+  const local = localWorker(worker, { work: handle, recordPoison });
+
   const coordinate = new Coordinator(
     {
       ...shared,
+      worker:
+        role.works === false ? { ...local, take: () => undefined } : toldOf(local, names, parts.takenHere),
       endedQueue: role.endedQueue,
       onElection(event) {
         if (event.kind === "claimed") leading = true;
@@ -159,22 +202,6 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
       packLimitMs,
     },
   );
-  const own = role.code ?? firstCode;
-  const userCode = (busy: Clock) =>
-    rangesCode(busy, role.threads ?? threadsEach, random, {
-      ...(role.code === undefined && parts.code?.signed !== true ? {} : { code: own }),
-      ...{ ...parts.code, kill: crash },
-    });
-  const worker: WorkerPorts = {
-    ...shared,
-    userCode: role.cores === undefined ? userCode(clock) : onCores(clock, role.cores, userCode),
-    ...processState(shared, signedProcess(name, role.threads ?? threadsEach)),
-    packLimitMs,
-    endRetryMs: limits.endRetryMs,
-    tree: parts.tree ?? limits,
-    versionOf: () => own,
-    foldBytesMax: parts.foldBytesMax ?? limits.foldBytesMax,
-  };
   const tick = (startedBy: "tick" | "wake") =>
     coordinate.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping: stopping.signal });
 
@@ -199,12 +226,9 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
     });
     listeners.push(listener);
   };
-  const handling = parts.handling ?? ((_delivery, work) => work());
   if (role.works !== false) {
     for (const queue of [names.packs, names.urgent]) {
-      listen(queue, (delivery) => handling(delivery, () => handleWork(worker, delivery), name));
-      const poisoned = (delivery: Delivery) => handling(delivery, () => handlePoison(worker, delivery), name);
-      listen(poisonOf(queue), poisoned);
+      listen(queue, handle);
     }
   }
   if (role.leads !== false) {

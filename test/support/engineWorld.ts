@@ -36,6 +36,7 @@ export interface EngineOptions {
   /** Stands between the twin and everyone. */
   readonly watched?: (storage: Storage, world: VirtualWorld) => Storage;
   readonly handling?: InstanceParts["handling"];
+  readonly takenHere?: InstanceParts["takenHere"];
 }
 
 /**
@@ -113,7 +114,7 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
   const engine: EngineWorld = {
     ...{ world, storage, client, log, faults: {}, instances: [] },
     start(role) {
-      const { code, tree, foldBytesMax, packLimitMs, handling } = options;
+      const { code, tree, foldBytesMax, packLimitMs, handling, takenHere } = options;
       const name = `node-${engine.instances.length + 1}`;
       const parts = {
         name,
@@ -127,6 +128,7 @@ export function engineWorld(options: EngineOptions = {}): EngineWorld {
         foldBytesMax,
         packLimitMs,
         handling,
+        takenHere,
       };
       const instance = startInstance(
         {

@@ -9,11 +9,11 @@ import { submit } from "../../../src/engine/client/submit.ts";
 import { Coordinator } from "../../../src/engine/leader/tick.ts";
 import { CalculationError, laterCode } from "../../../src/engine/model/errors.ts";
 import { limits } from "../../../src/engine/model/limits.ts";
-import { namesOf, poisonOf } from "../../../src/engine/model/names.ts";
+import { namesOf } from "../../../src/engine/model/names.ts";
 import type { TreeLimits } from "../../../src/engine/model/packs.ts";
 import { memoryStorage } from "../../../src/engine/storage/memory/memoryStorage.ts";
 import type { Clock, Random } from "../../../src/engine/storage/ports.ts";
-import { handlePoison, handleWork } from "../../../src/engine/worker/handleWork.ts";
+import { handleWork } from "../../../src/engine/worker/handleWork.ts";
 import type { Delivery, WorkerPorts } from "../../../src/engine/worker/ports.ts";
 import { processState } from "../../../src/engine/worker/processState.ts";
 import type { UserCode } from "../../../src/engine/worker/threads/userCode.ts";
@@ -173,10 +173,9 @@ export function startAppInProcess(
           () => false,
         ),
     });
-  const listeners = [names.packs, names.urgent].flatMap((queue) => [
+  const listeners = [names.packs, names.urgent].map((queue) =>
     listen(queue, (delivery) => handleWork(worker, delivery)),
-    listen(poisonOf(queue), (delivery) => handlePoison(worker, delivery)),
-  ]);
+  );
   const stopping = new AbortController();
   const ticking = (async () => {
     while (!stopping.signal.aborted) {

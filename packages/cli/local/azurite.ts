@@ -17,8 +17,6 @@ export interface Azurite {
   stop(): Promise<void>;
   /** Resolves when the process has ended, for whatever reason. */
   readonly exited: Promise<void>;
-  /** Calls back with its queue when a message that was sent or updated can be received. */
-  onMessage(listener: (queue: string) => void): void;
 }
 
 /**
@@ -54,7 +52,7 @@ export async function startAzurite(
   const child = spawn(process.execPath, [...nodeFlags, script, ...flags], {
     // The account is no argument, which every user of the machine can read. A SQL server would be used if one were named.
     env: { ...process.env, AZURITE_ACCOUNTS: `${account.name}:${account.key}`, AZURITE_DB: undefined },
-    stdio: ["pipe", "pipe", "pipe", "ipc"],
+    stdio: ["pipe", "pipe", "pipe"],
     // Ctrl-C in a terminal reaches a whole process group; this process ends last, when the others have drained.
     detached: process.platform !== "win32",
   });
@@ -71,10 +69,7 @@ export async function startAzurite(
   try {
     const { blob: blobPort, queue: queuePort } = await listeningPorts(child);
     const connectionString = connectionStringOf(account, blobPort, queuePort);
-    const onMessage: Azurite["onMessage"] = (listener) => {
-      child.on("message", (sent: { readonly queue: string }) => listener(sent.queue));
-    };
-    return { connectionString, blobPort, queuePort, pid: child.pid ?? 0, stop, exited, onMessage };
+    return { connectionString, blobPort, queuePort, pid: child.pid ?? 0, stop, exited };
   } catch (error) {
     await stop();
     if (location !== undefined && child.exitCode === lockedExitCode) throw dataIsLocked(location);

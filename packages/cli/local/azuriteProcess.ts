@@ -1,5 +1,3 @@
-import { subscribe } from "node:diagnostics_channel";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { createRequire } from "node:module";
 import "./azuriteLess.ts";
 import { quickenMessages, quickenRecords } from "./azuriteSpeed.ts";
@@ -35,40 +33,11 @@ quickenRecords(load);
 quickenMessages(load);
 
 // Standard input is a pipe that nobody writes to and that closes when the process that started this one has ended, for whatever
-// reason. After SIGTERM the emulator ends when nothing is left to do: neither the pipe nor the channel must keep it alive, and its
-// last lines, which have no reader then, must not end it before it has stored its records.
+// reason. After SIGTERM the emulator ends when nothing is left to do: the pipe must not keep it alive, and its last lines, which
+// have no reader then, must not end it before it has stored its records.
 for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
 process.stdin
   .on("close", () => process.kill(process.pid, "SIGTERM"))
   .on("error", () => {})
   .resume()
   .unref();
-process.channel?.unref();
-
-/**
- * Tells the process that started the emulator when messages that were sent or updated can be received, so that instances need not
- * wait for their next poll: of the first at once, and of those in the 20 ms after it together. Instances that are busy with a long
- * queue would otherwise hear of each of its messages.
- */
-const told = new Map<string, boolean>();
-function tell(queue: string): void {
-  if (told.has(queue)) return void told.set(queue, true);
-  told.set(queue, false);
-  if (process.connected) process.send?.({ queue }, undefined, undefined, () => {});
-  setTimeout(() => {
-    const more = told.get(queue);
-    told.delete(queue);
-    if (more) tell(queue);
-  }, 20).unref();
-}
-
-subscribe("http.server.response.finish", (message) => {
-  const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
-  const { method, url = "" } = request;
-  const sends = method === "POST" || (method === "PUT" && url.includes("popreceipt="));
-  const queue = sends ? /^\/[^/]+\/([^/]+)\/messages\b/.exec(url)?.[1] : undefined;
-  if (queue === undefined || response.statusCode >= 300) return;
-  const hiddenMs = 1_000 * Number(new URL(url, "http://x").searchParams.get("visibilitytimeout"));
-  if (hiddenMs > 0) setTimeout(tell, hiddenMs, queue).unref();
-  else tell(queue);
-});

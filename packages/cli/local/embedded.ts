@@ -108,7 +108,6 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
         if (moved) saveState().catch(() => undefined);
       },
     });
-    azurite.onMessage(instances.pollNow);
     await saveState();
   } catch (error) {
     await stop();

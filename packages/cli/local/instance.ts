@@ -91,7 +91,6 @@ async function start(): Promise<void> {
     const { data: asked } = requestSchema.safeParse(message);
     if (asked?.kind === "begin") begun.resolve(asked);
     if (asked?.kind === "stop") void stop(graceMs);
-    if (asked?.kind === "poll") host?.pollNow(asked.queue);
     // Without a socket it was closed on its way.
     if (handle instanceof Socket) host?.http?.accept(handle);
   });

@@ -29,7 +29,6 @@ export function embeddedEnv(options: EmbeddedEnvOptions): Env {
     LEASEFOLD_LOOP_MS: "500",
     LEASEFOLD_LOOP_FAST_MS: "50",
     LEASEFOLD_WATCH: "true",
-    // The emulator tells of new messages; polls find only those of an instance that died.
     [`${queues}maxPollingInterval`]: "00:00:02",
     [`${queues}visibilityTimeout`]: "00:00:01",
     [`${queues}batchSize`]: "1",

@@ -10,10 +10,9 @@ import { type InstanceReport, SupervisedInstance } from "./supervisedInstance.ts
  * Functions host. Bindings, converters and handlers are the real `@azure/functions`; the host around them is ours.
  *
  * What it is not:
- * - queues: hints of the emulator end the pause before the next poll, which Azure's host makes at its own pace;
  * - no listener singleton: on Azure a timer fires on one instance of an app, here on each, so that they race;
  * - no scale controller: there are as many instances as you start;
- * - no triggers but timer, queue and HTTP, and no input or output bindings; one storage for all queues, whose messages are
+ * - no triggers but timer, queue and HTTP, no input bindings, and outputs of HTTP functions to queues alone; one storage for all queues, whose messages are
  *   text, whatever `messageEncoding` says; trigger metadata, routes and hooks only as far as the app uses them;
  * - one key for all functions that are not anonymous, drawn anew with each start; only 127.0.0.1 is served;
  * - no schedule status: a timer is never past due, and never fires at the start; no retry policies;
@@ -32,11 +31,9 @@ export type InstanceEvent = { readonly instance: string } & InstanceReport;
 
 export interface Instances {
   /** They always show the present state. */
-  readonly instances: readonly Omit<SupervisedInstance, "start" | "stop" | "pollNow" | "closePort">[];
+  readonly instances: readonly Omit<SupervisedInstance, "start" | "stop" | "closePort">[];
   /** The `x-functions-key` of HTTP functions that are not anonymous, the same for all instances. */
   readonly functionKey: string;
-  /** A message was put into this queue; all that wait for their next poll of it make it now. */
-  pollNow(queue: string): void;
   /** Ends all: a request and SIGTERM first, SIGKILL after `stopGraceMs`. Resolves when no process is left. */
   stopAll(): Promise<void>;
 }
@@ -89,9 +86,6 @@ export async function startInstances(options: {
   const handle: Instances = {
     instances: supervised,
     functionKey,
-    pollNow(queue) {
-      for (const one of supervised) one.pollNow(queue);
-    },
     async stopAll() {
       await Promise.all(supervised.map((one) => one.stop()));
       for (const one of supervised) one.closePort();

@@ -116,11 +116,6 @@ export class SupervisedInstance {
     await this.start();
   }
 
-  /** It polls this queue now, if it waits for its next poll. */
-  pollNow(queue: string): void {
-    if (this.state === "running") this.#process?.request({ kind: "poll", queue });
-  }
-
   async #start(awaited: boolean): Promise<void> {
     this.#cancelRestart();
     this.#awaited = awaited;

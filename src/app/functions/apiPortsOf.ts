@@ -3,18 +3,31 @@ import { describeCalculations } from "../../engine/client/describeCalculations.t
 import { planWithin } from "../../engine/client/estimate/planInThread.ts";
 import { planWorkers } from "../../engine/client/estimate/planWorkers.ts";
 import { submit } from "../../engine/client/submit.ts";
+import type { Coordinator } from "../../engine/leader/tick.ts";
 import { systemClock as clock, systemRandom as random } from "../../engine/storage/system.ts";
 import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
 import { threadPool } from "../threadPool.ts";
 import { callerOf } from "./callerOf.ts";
+import { hostWakes } from "./hostWakes.ts";
 import { log } from "./logTo.ts";
 import type { Parts } from "./parts.ts";
 
 /** What the routes of the API are given. */
-export function apiPortsOf({ config, names, calculations, sources, threads }: Parts): ApiPorts {
+export function apiPortsOf(
+  { config, names, calculations, sources, threads }: Parts,
+  { pollNow }: Pick<Coordinator, "pollNow">,
+): ApiPorts {
   const { settings, connection } = config;
-  const client = { storage: connectStorage(connection), names, clock, random, calculations };
+  const client = {
+    storage: connectStorage(connection),
+    names,
+    clock,
+    random,
+    calculations,
+    pollNow,
+    hostWakes,
+  };
   return {
     client,
     log,

@@ -1,5 +1,6 @@
 import type { AnyCalculation } from "../../engine/calculation/contract.ts";
 import type { Coordinator } from "../../engine/leader/tick.ts";
+import { localWorker } from "../../engine/worker/localWorker.ts";
 import type { WorkerPorts } from "../../engine/worker/ports.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
 import { apiPortsOf } from "./apiPortsOf.ts";
@@ -20,5 +21,7 @@ export interface App {
 
 export async function makeApp(config: StartupConfig, builtIn: readonly AnyCalculation[]): Promise<App> {
   const parts = await partsOf(config, builtIn);
-  return { api: apiPortsOf(parts), coordinator: coordinatorOf(parts), worker: workerOf(parts) };
+  const worker = workerOf(parts);
+  const coordinator = coordinatorOf(parts, localWorker(worker));
+  return { api: apiPortsOf(parts, coordinator), coordinator, worker };
 }

@@ -1,4 +1,5 @@
 import { connectStorage } from "../../azure/connectStorage.ts";
+import type { LocalWorker } from "../../engine/leader/perform/localWork.ts";
 import { Coordinator } from "../../engine/leader/tick.ts";
 import { version } from "../../engine/model/settings.ts";
 import { createOnDemand } from "../../engine/storage/createOnDemand.ts";
@@ -8,7 +9,7 @@ import type { Parts } from "./parts.ts";
 import { settingsLog, sharedSettings } from "./sharedSettings.ts";
 
 /** What races for the lease and leads in this process. */
-export function coordinatorOf({ config, names, own, places }: Parts): Coordinator {
+export function coordinatorOf({ config, names, own, places }: Parts, worker: LocalWorker): Coordinator {
   const { settings, host, connection, holder, region, election, packLimitMs, appName } = config;
   const about = {
     ...(appName === undefined ? {} : { app: appName }),
@@ -22,6 +23,7 @@ export function coordinatorOf({ config, names, own, places }: Parts): Coordinato
       clock,
       random,
       log,
+      worker,
       endedQueue: settings.LEASEFOLD_ENDED_QUEUE,
       onElection: logElection,
       onPoll: settingsLog(log, about),

@@ -2,14 +2,12 @@ import { app, type InvocationContext } from "@azure/functions";
 import type { TickOutcome } from "../../engine/leader/tick.ts";
 import { messageOf } from "../../engine/model/errors.ts";
 import { logEvents } from "../../engine/model/log.ts";
-import { namesOf, poisonOf } from "../../engine/model/names.ts";
-import { handlePoison, handleWork } from "../../engine/worker/handleWork.ts";
+import { namesOf } from "../../engine/model/names.ts";
+import { handleWork } from "../../engine/worker/handleWork.ts";
 import type { Delivery } from "../../engine/worker/ports.ts";
 import type { App } from "./app.ts";
+import { connection } from "./connection.ts";
 import { log, withLogOf } from "./logTo.ts";
-
-/** The setting prefix of the data storage, for triggers and for the SDK alike. */
-const connection = "DataStorage";
 
 /**
  * Registers timer and queue functions. Each invocation calls `getApp`, so that a failed start fails an invocation and not
@@ -40,28 +38,12 @@ export function registerTriggers(
       const { worker } = await getApp();
       await handleWork(worker, { ...deliveryOf(body, context, queue, urgent), waitedMs });
     });
-  // The poison handler never throws, even without an app. The leader then resends the work in time.
-  const setAside = (queue: string, urgent: boolean) => (body: unknown, context: InvocationContext) =>
-    during(context, async () => {
-      try {
-        const { worker } = await getApp();
-        await handlePoison(worker, deliveryOf(body, context, queue, urgent));
-      } catch (error) {
-        log(logEvents.unexpected({ where: "poison", message: messageOf(error) }));
-      }
-    });
+  // The host polls each queue that has a function, so poison queues have none: the leader reads them where work stands still.
   for (const [name, queue, urgent] of [
     ["worker", names.packs, false],
     ["workerUrgent", names.urgent, true],
-  ] as const) {
-    const poison = poisonOf(queue);
+  ] as const)
     app.storageQueue(name, { queueName: queue, connection, handler: work(queue, urgent) });
-    app.storageQueue(`${name}Poison`, {
-      queueName: poison,
-      connection,
-      handler: setAside(poison, urgent),
-    });
-  }
 }
 
 /** Longest time that a message may wait for its first delivery before it is logged: packs wait behind other packs. */

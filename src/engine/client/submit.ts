@@ -101,7 +101,7 @@ export async function submitChecked(client: Client, asked: CheckedRequest): Prom
     if (client.clock.monotonicMs() >= deadlineMs)
       throw conflict("being-deleted", `an older run ${run} is still being deleted; try again shortly`);
     // Only a leader ends a deletion, and none may be awake.
-    if (!askedToDelete) await sendWakes(client, "submit");
+    if (!askedToDelete) await sendWakes({ ...client, hostWakes: () => false }, "submit");
     askedToDelete = true;
     await client.clock.sleep(clientLimits.deletionPollMs);
   }
@@ -221,12 +221,15 @@ const conflict = (code: string, rule: string): InputError =>
  * False if the queue could not be reached: the next timer tick then sees what was written, so this is never an error.
  */
 export async function sendWakes(client: Client, from: string): Promise<boolean> {
+  // If that leader dies or leaves now, the wake that it keeps for this case stands in.
+  if (client.pollNow?.() === true) return true;
   const send = (options: { visibleInS?: number }): Promise<unknown> =>
     ensuringContainers(client, () =>
       client.storage.queues.send(client.names.wake, encodeWake(from), options),
     );
   try {
-    await Promise.all([send({}), send({ visibleInS: limits.secondWakeS })]);
+    const first = client.hostWakes?.(encodeWake(from)) === true ? undefined : send({});
+    await Promise.all([first, send({ visibleInS: limits.secondWakeS })]);
     return true;
   } catch (error) {
     if (error instanceof StorageError) return false;

@@ -5,7 +5,10 @@ import { shareOut } from "./decide/fanOut.ts";
 import { isIdle, isInFullSwing, lostAfterMs, mean, pauseBetween } from "./decide/pace.ts";
 import { keepSchedules } from "./keepSchedules.ts";
 import { doubtedUpTo } from "./notes.ts";
+import { pauseOfTerm } from "./pause.ts";
+import type { LocalWork } from "./perform/localWork.ts";
 import { writeState } from "./perform/perform.ts";
+import { recordPoison } from "./poison.ts";
 import { listMarkers } from "./poll/markers.ts";
 import { observer } from "./poll/observe.ts";
 import type { Observed } from "./seen.ts";
@@ -24,11 +27,14 @@ export interface CoordinateSettings {
   readonly fastLoopMs: number;
 }
 
-export const newTerm = (ports: CoordinatorPorts, leader: Leader): Term => ({
+export const newTerm = (ports: CoordinatorPorts, leader: Leader, local?: LocalWork): Term => ({
   ...ports,
   leader,
+  local,
+  pause: pauseOfTerm(ports, leader.signal),
   runs: new Map(),
   backoff: new RunBackoff(),
+  poison: { readMs: Number.NEGATIVE_INFINITY },
 });
 
 /**
@@ -71,12 +77,14 @@ export async function coordinate(
     await advanceAll(term, loop, order, turns.taken);
     sinceMs = shareTime(term, sinceMs);
     if (!leader.signal.aborted) {
+      const standsStill = [...runs.values()].some(({ notes }) => notes.wantsPoison);
+      if (observed !== undefined && standsStill) await recordPoison(term, observed.nowMs);
       await beside();
       // None of the runs is charged for it.
       sinceMs = clock.monotonicMs();
     }
     leader.note({ runs: String(runs.size), working: [...runs.values()].slice(0, 3).map(summary).join(", ") });
-    await clock.sleep(loop.skipPause ? 0 : pauseOf(term, settings), leader.signal);
+    await term.pause.sleep(loop.skipPause ? 0 : pauseOf(term, settings));
   }
   if (!leader.lost.aborted) await writeAll([...runs.values()]);
 }
@@ -99,10 +107,16 @@ async function observeFor(
   return observe(slow ? limits.observeEverySlowMs : Math.max(limits.observeEveryMs, fifthMs));
 }
 
-/** A run whose poll failed shortens no pause but the one in which its backoff ends. */
-function pauseOf({ runs, backoff, clock }: Term, settings: CoordinateSettings): number {
+/**
+ * A run whose poll failed shortens no pause but the one in which its backoff ends, and one that is computed in this process
+ * alone none: the end of its work ends the pause.
+ */
+function pauseOf({ runs, backoff, clock, local }: Term, settings: CoordinateSettings): number {
   const localMs = clock.monotonicMs();
-  const polled = [...runs.values()].filter(({ listed }) => !backoff.waits(listed, localMs));
+  const polled = [...runs.values()].filter(
+    ({ listed, sent, working }) =>
+      !backoff.waits(listed, localMs) && (sent.queued || local?.has(working.uid) !== true),
+  );
   const againMs = Math.max(backoff.endsInMs(localMs), settings.fastLoopMs);
   return Math.min(pauseBetween(polled, settings, localMs), againMs);
 }

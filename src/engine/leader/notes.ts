@@ -39,6 +39,8 @@ export interface RunNotes {
   phaseSinceMs: number;
   /** Work counts as lost only by failures that were listed after it was due. */
   wantsFailures: boolean;
+  /** Work has been taken for so long that its message may be in a poison queue. */
+  wantsPoison: boolean;
   /** Until the next piece of work in flight counts as lost; known once no sent pack waits in a queue. */
   lostInMs: number;
   /** When work in flight was last seen in a queue or in a live sign, by `workName`, storage's time. */
@@ -89,6 +91,8 @@ export interface Sent {
   tasksUnwritten: number;
   /** Something is ahead of the state that was written. */
   dirty: boolean;
+  /** Work of the run went to a queue in this term, or before it. */
+  queued: boolean;
   /** Up to which pack sends were begun in a turn, whatever became of them. */
   handedOut?: { readonly turn: number; readonly upTo: number };
   /** Recorded tasks that were sent in this term, by `taskKey`. */
@@ -107,6 +111,7 @@ export const newRunNotes = (localMs: number, rate = 0): RunNotes => ({
   rateSinceMs: rate > 0 ? never : localMs,
   phaseSinceMs: localMs,
   wantsFailures: false,
+  wantsPoison: false,
   lostInMs: Number.POSITIVE_INFINITY,
   seenMs: new Map(),
   computedMs: never,
@@ -124,11 +129,13 @@ export const newLists = (localMs: number): Lists => ({
   shardsFrom: 0,
 });
 
-export const newSent = (localMs: number, doubtful: Iterable<string> = []): Sent => ({
+/** `doubtful`: what an earlier leader may have sent; undefined where there was none. */
+export const newSent = (localMs: number, doubtful?: Iterable<string>): Sent => ({
   wroteMs: localMs,
   unwritten: new Set(),
   tasksUnwritten: 0,
   dirty: false,
+  queued: doubtful !== undefined,
   tasksSent: new Set(),
   doubtful: new Set(doubtful),
 });

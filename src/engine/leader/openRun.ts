@@ -76,7 +76,9 @@ function newRun(
 ): TermRun {
   const working = chain.state();
   const localMs = term.clock.monotonicMs();
-  const recorded = chain.created ? [] : Object.keys(working.tasks).map((name) => taskKey(working, name));
+  const recorded = chain.created
+    ? undefined
+    : Object.keys(working.tasks).map((name) => taskKey(working, name));
   return {
     ...asked,
     term,

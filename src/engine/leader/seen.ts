@@ -103,6 +103,8 @@ export interface Observed {
   readonly computing: ReadonlySet<string>;
   readonly packs: SeenQueue;
   readonly urgent: SeenQueue;
+  /** When poison queues were read last, storage's time; absent: that is not asked. */
+  readonly poisonMs?: number | undefined;
 }
 
 /** What the sign of one process says of a piece of work. */

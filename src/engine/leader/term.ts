@@ -7,6 +7,8 @@ import type { Spec } from "../model/run.ts";
 import type { State } from "../model/state.ts";
 import type { Clock, Storage } from "../storage/ports.ts";
 import type { Known } from "./notes.ts";
+import type { Pause } from "./pause.ts";
+import type { LocalWork } from "./perform/localWork.ts";
 
 /** What every term of this process acts on. */
 export interface CoordinatorPorts {
@@ -32,9 +34,14 @@ export type Leader = Omit<Leadership, "remainingMs" | "cameBy"> & Partial<Pick<L
 /** One term of this process. */
 export interface Term extends CoordinatorPorts {
   readonly leader: Leader;
+  readonly pause: Pause;
+  /** Takes work for this very process; absent where it has no worker. */
+  readonly local?: LocalWork | undefined;
   /** Runs that this term has taken over, by id. */
   readonly runs: Map<string, TermRun>;
   readonly backoff: RunBackoff;
+  /** When poison queues were read last, storage's time. */
+  readonly poison: { readMs: number };
 }
 
 /** A marker as the list of the present loop gave it. */

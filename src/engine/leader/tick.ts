@@ -14,6 +14,7 @@ import { isAbortError } from "../storage/system.ts";
 import { type CoordinateSettings, coordinate, newTerm } from "./coordinate.ts";
 import { keepDeadMansWake } from "./deadMansWake.ts";
 import { type Expiry, expiry } from "./deletion/expire.ts";
+import { type LocalWork, type LocalWorker, localWork } from "./perform/localWork.ts";
 import { DeposedError } from "./perform/stateChain.ts";
 import { anyRunToLead } from "./poll/markers.ts";
 import type { CoordinatorPorts, Leader, Term } from "./term.ts";
@@ -41,6 +42,8 @@ export interface CoordinatorOptions
 type TickPorts = Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellActive" | "told"> & {
   readonly random: Random;
   readonly onElection: OnElectionEvent;
+  /** The worker of this process, which has its work without a queue. Absent: all work goes to the queues. */
+  readonly worker?: LocalWorker;
   /** Sees the lease record at each poll of a contender. */
   readonly onPoll?: (record: LeaderRecord) => void;
 };
@@ -48,6 +51,7 @@ type TickPorts = Omit<CoordinatorPorts, "nextSequence" | "packLimitMs" | "tellAc
 interface Raced {
   readonly outcome: RaceOutcome;
   readonly afterRelease?: () => Promise<void>;
+  readonly local?: LocalWork | undefined;
 }
 
 /** One process that races for the lease, and what it remembers from term to term. */
@@ -57,6 +61,8 @@ export class Coordinator {
   readonly #lease: ContentLease;
   readonly #expiry: Expiry;
   #busy = false;
+  /** The term that this process leads. */
+  #term: Term | undefined;
   #wokenMeanwhile = false;
   /** Ends the pause of a contender that waits; one for each time. */
   #pollNow = new AbortController();
@@ -88,6 +94,7 @@ export class Coordinator {
       this.#wokenMeanwhile ||= woken;
       // A leader that hands over wakes others, and who waits for its lease here would poll only after a pause.
       if (woken) this.#pollNow.abort();
+      if (woken) this.pollNow();
       return { kind: "busy" };
     }
     this.#busy = true;
@@ -108,8 +115,25 @@ export class Coordinator {
     // The wake is made visible only after the release, or whoever it calls would find the lease held; and only
     // when this process can answer it too.
     await raced.afterRelease?.();
+    // What runs after its invocation has ended, the host may stop at any moment.
+    await raced.local?.settled();
     return raced.outcome;
   };
+
+  /** Has the leader of this process poll now; false where it does not lead. */
+  readonly pollNow = (): boolean => {
+    if (this.#term === undefined || this.#term.leader.signal.aborted) return false;
+    this.#term.pause.end();
+    return true;
+  };
+
+  /** For the worker of this process. Any attempt, and the word of it, must end before the host ends the invocation. */
+  #localWork({ startedAtMonotonicMs, stopping }: TickRequest): LocalWork | undefined {
+    const { clock, worker } = this.#ports;
+    const { functionTimeoutMs, functionMarginMs } = this.#options.election;
+    const untilMs = startedAtMonotonicMs + functionTimeoutMs - functionMarginMs - limits.endRetryMs;
+    return worker && localWork({ worker, clock }, { untilMs, stopping });
+  }
 
   /** Acquire, lead, hand over. */
   async #race(request: TickRequest): Promise<Raced> {
@@ -137,10 +161,13 @@ export class Coordinator {
     const { leadership } = raced;
     const ofWake = { queue: names.wake, text: encodeWake(wakeFromLeader), signal: leadership.lost };
     const wake = keepDeadMansWake({ queues: storage.queues, clock }, ofWake);
-    const term = newTerm(this.#ports, leadership);
+    const local = this.#localWork(request);
+    const term = newTerm(this.#ports, leadership, local);
+    this.#term = term;
     const { outcome } = await raced.lead(() => this.#lead(term));
+    this.#term = undefined;
     // After what nobody expects the wake becomes visible by itself: whoever it calls does not meet the same at once.
-    if (!outcome.handedOver || !isOrdinary(outcome.error, leadership)) return { outcome };
+    if (!outcome.handedOver || !isOrdinary(outcome.error, leadership)) return { outcome, local };
     const afterRelease = async (): Promise<void> => {
       // Whoever comes next should come now if there is work; a marker written while we released counts too. Runs that
       // were active in the last loop need no list: it would only delay the wake.
@@ -148,7 +175,7 @@ export class Coordinator {
       if (active) await wake.handOver();
       else await wake.remove();
     };
-    return { outcome, afterRelease };
+    return { outcome, afterRelease, local };
   }
 
   /** Leads one term. Throws what ended it too early: what was sent may not be recorded then. */

@@ -115,6 +115,8 @@ export const limits = {
   /** The same while at most this many packs compute at once; fewer for packs that are not short. */
   sendsAtOnceMin: 16,
   shortPackMs: 3_000,
+  /** The worker of the leader's own process takes work that a thread begins within this, less than a poll of a queue. */
+  beginsHereMs: 500,
   /** A second wake follows the first after this: the first may reach a leader that is just leaving. */
   secondWakeS: 5,
 

@@ -31,13 +31,14 @@ import type { ChunkNow, HeldWork } from "./signs.ts";
  * Not promised: that a message is handled once. Every output is create-only, so a second handling changes nothing.
  */
 export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promise<void> {
-  const message = await decodeDelivery(ports, delivery);
-  if (message === undefined) return;
-  const held = ports.signs.hold(message);
+  ports.deliveries.now += 1;
   try {
-    await handleOne(ports, message, delivery, held);
+    const message = await decodeDelivery(ports, delivery);
+    if (message === undefined) return;
+    const held = ports.signs.hold(message);
+    await handleOne(ports, message, delivery, held).finally(() => held.end());
   } finally {
-    held.end();
+    ports.deliveries.now -= 1;
   }
 }
 

@@ -51,6 +51,8 @@ export interface ProcessState {
   /** Does one thing after the other: whole attempts at work that ended processes before, the write of their output included. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signs: WorkSigns;
+  /** How many deliveries are being handled now, those that wait for a thread included. */
+  readonly deliveries: { now: number };
   readonly keepPrinted: KeepPrinted;
 }
 

@@ -18,5 +18,6 @@ export const processState = (
   noteOtherCode: otherCodeNotes(ports),
   inTurn: oneAtATime(),
   signs: workSigns(ports, process),
+  deliveries: { now: 0 },
   keepPrinted: keepPrinted(ports, process.instance),
 });

@@ -9,9 +9,9 @@ import { liveBySchedule } from "./scenarios/schedules.ts";
 import { leaderOnly, playOut, type Script, scriptOn, workerOnly } from "./script.ts";
 import { deepTree, type SimulationResult, stage } from "./stage.ts";
 
-/** One fault at one call in the life of a leader or a worker. */
+/** One fault at one call in the life of a leader, a worker, or an instance that is both. */
 export interface Point {
-  readonly who: "leader" | "worker";
+  readonly who: "leader" | "worker" | "instance";
   /** Which of its calls, from 1; 0 is a life without a fault. */
   readonly call: number;
   readonly fate: Fate;
@@ -72,9 +72,11 @@ export async function everyPoint({ who, call, fate, reuses, stops, schedules }: 
     translated: (storage) => noticeEmpty(storage, () => calls.length, dull),
   };
   const leader: Role = { ...leaderOnly, fastLoopMs: 300 };
-  life.start(who === "leader" ? { ...leader, ...hero } : leader);
-  life.start(who === "worker" ? { ...workerOnly, ...hero } : workerOnly);
-  const another = () => void life.start(who === "leader" ? leader : workerOnly);
+  const roles = { leader, worker: workerOnly, instance: { ...leader, works: true } };
+  // An instance does all by itself, the work of its own leader without a queue.
+  for (const one of who === "instance" ? ([who] as const) : (["leader", "worker"] as const))
+    life.start(who === one ? { ...roles[one], ...hero } : roles[one]);
+  const another = () => void life.start(roles[who]);
   let begun = 0;
   const result = await playOut(life, async () => {
     if (stops === true) return stopEarly(life, another);

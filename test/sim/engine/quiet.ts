@@ -1,6 +1,5 @@
 import type { Client } from "../../../src/engine/client/client.ts";
 import { status } from "../../../src/engine/client/status.ts";
-import { poisonOf } from "../../../src/engine/model/names.ts";
 import type { Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { otherBuild } from "./builds.ts";
@@ -76,7 +75,7 @@ async function drain(stage: Stage): Promise<void> {
   const all = [names.packs, names.urgent];
   for (let spentMs = 0; spentMs < drainsWithinMs; spentMs += 30_000) {
     const left = await Promise.all(
-      [...all, ...all.map(poisonOf)].map(async (queue) => {
+      all.map(async (queue) => {
         const stats = await storage.queues.stats(queue);
         return stats.kind === "found" ? stats.approximateCount : 0;
       }),

@@ -38,7 +38,7 @@ export const kinds: readonly Worlds[] = [
   },
 ];
 /** Worlds in which the code of instances changes have negative seeds. */
-const changing = { usual: 20, deep: 50 };
+const changing = { usual: 32, deep: 50 };
 
 /** The seeds that are played of a kind. */
 export function seedsOf({ from, usual, deep }: Omit<Worlds, "title">): readonly number[] {

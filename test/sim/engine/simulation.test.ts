@@ -93,14 +93,16 @@ test("worlds with changing code: whoever has which code, no result folds two unl
 test.each([
   ["leader", "a run", {}, 50],
   ["worker", "a run", {}, 50],
+  ["instance", "a run", {}, 50],
   ["leader", "runs that reuse partials", { reuses: true }, 50],
   // Few packs are computed, in one shard.
-  ["worker", "runs that reuse partials", { reuses: true }, 12],
+  ["worker", "runs that reuse partials", { reuses: true }, 8],
   ["leader", "a run that stops", { stops: true }, 50],
   ["worker", "a run that stops", { stops: true }, 50],
+  ["instance", "a run that stops", { stops: true }, 50],
   ["leader", "schedules", { schedules: true }, 50],
 ] as const)(
-  "a %s of %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
+  "one %s of %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
   async (who, _, of, callsMin) => {
     const startMs = performance.now();
     const life = await everyPoint({ who, ...of, call: 0, fate: "arrives" });
@@ -111,7 +113,9 @@ test.each([
       count += 1;
     });
     const seconds = ((performance.now() - startMs) / 1_000).toFixed(1);
-    console.log(`${count} faults at the ${life.calls.length} calls of a ${who}'s life in ${seconds} s`);
+    console.log(
+      `${count} faults at the ${life.calls.length} calls in the life of one ${who} in ${seconds} s`,
+    );
   },
 );
 

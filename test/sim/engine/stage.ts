@@ -124,6 +124,8 @@ export function stage(options: StageOptions): Stage {
   };
   let judge: Judge | undefined;
   let self: Stage | undefined;
+  /** Messages that leaders handed to the workers of their own processes. */
+  const takenHere = new Set<string>();
   let onBegin: (handling: Handling) => void = () => {};
   const code: RangesOptions = {
     signed: true,
@@ -171,13 +173,20 @@ export function stage(options: StageOptions): Stage {
       judge = made;
       const watched = watchStorage(
         twin,
-        (effect) => made.see(effect),
+        (effect) => {
+          // What a worker took without a queue, and then left to it, is no second send.
+          if (effect.kind !== "sent" || !takenHere.delete(effect.text)) made.see(effect);
+        },
         (container, name) => made.ledger.isThere(container, name),
       );
       const near = hostile(watched, world.random, queues);
       return heldUp(near, (call) => self?.hold?.(call));
     },
     handling: (delivery, work, instance) => onBehalf(delivery, work, instance),
+    takenHere(text, queue) {
+      takenHere.add(text);
+      seen.see({ kind: "sent", queue, text, message: workIn(text) });
+    },
   });
   const seen = judge as unknown as Judge;
   const onBehalf = ({ text }: Delivery, work: () => Promise<void>, instance: string): Promise<void> => {
@@ -203,8 +212,8 @@ export function stage(options: StageOptions): Stage {
     result() {
       for (const { event, fields } of engine.log) {
         const skipped = event === "run-skipped" && fields["code"] === "unexpected";
-        // A poison handler and the expiry tell of storage that is away by this event, and try again.
-        const away = fields["where"] === "poison" || fields["where"] === "expiry";
+        // These tell of storage that is away by this event, and what they were at is done again.
+        const away = ["poison", "expiry", "local worker"].includes(String(fields["where"]));
         const unexpected = event === "unexpected" && !away;
         if (skipped || unexpected) seen.report("nothing unexpected", JSON.stringify(fields));
       }

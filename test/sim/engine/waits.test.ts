@@ -29,7 +29,7 @@ async function resentAfterMs(packMs: number, killAtMs: number): Promise<number[]
   const held = new Map<number, string>();
   const takenMs = new Map<number, number>();
   const engine = engineWorld({
-    seed: 5,
+    seed: 9,
     code: { chunkMs: () => packMs },
     async handling({ text }, work, instance) {
       const { kind, from } = JSON.parse(text) as Sent;

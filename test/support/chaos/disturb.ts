@@ -79,8 +79,8 @@ async function happen(fleet: Fleet, event: ChaosEvent, around: Around): Promise<
     say(describeEvent(event));
     const { names, storage } = fleet.direct;
     const { queues } = storage;
-    // The app fills no `wake-poison`, for its handler of wakes never throws, and nobody listens there.
-    for (const queue of queuesOf(names).filter((one) => one !== poisonOf(names.wake))) {
+    // Nobody listens to poison queues.
+    for (const queue of queuesOf(names).filter((one) => !one.endsWith(poisonOf("")))) {
       await queues.ensureQueue(queue);
       for (const text of event.texts) await queues.send(queue, text);
     }

@@ -78,7 +78,6 @@ export async function startFleet({ count, calculations, env, older }: FleetOptio
         },
       });
       ending.push(started.stopAll);
-      azurite.onMessage(started.pollNow);
       return started.instances;
     };
     const instances = await start(findAppDir(), "node", count);

@@ -46,6 +46,7 @@ export const judgements: readonly Judgement[] = [
   { is: "taken", if: (seen) => !hasDied(seen) && seen.nowMs <= seen.dueMs, do: "wait" },
   { is: "not polled", if: (seen) => seen.nodesMs <= endedMs(seen), do: "wait" },
   { is: "not listed", if: (seen) => seen.failuresMs <= endedMs(seen), do: "list outcomes" },
+  { is: "not read", if: (seen) => !hasDied(seen) && seen.poisonMs <= seen.readAfterMs, do: "list outcomes" },
   { is: "died alone", if: ({ silent }) => silent?.begun === true && silent.alone, do: "record" },
   { is: "died", if: ({ silent }) => silent?.begun === true, do: "resend alone" },
   { is: "lost too often", if: ({ sends }) => sends.lost + 1 >= limits.lostMax, do: "record", loss: true },

@@ -22,6 +22,7 @@ export function judgeInFlight(draft: Draft, { shards, lists }: Pick<Seen, "shard
   if (observed === undefined) return;
   // They are listed in each poll until the next judgement.
   notes.wantsFailures = false;
+  notes.wantsPoison = false;
   if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
   const isRecent = ([, atMs]: readonly [string, number]) => observed.nowMs - atMs <= stuckAfterMs(at);
   const seenMs = new Map([...notes.seenMs].filter(isRecent));
@@ -112,6 +113,9 @@ function follow(judging: Judging, piece: Piece, resend: (judgement: Judgement) =
   // While packs wait, nobody waits for one that was taken.
   if (judgement.is === "taken" && notes.drained)
     notes.lostInMs = Math.min(notes.lostInMs, seen.dueMs - seen.nowMs);
+  const isOverdue = judgement.is === "taken" && seen.nowMs > seen.readAfterMs;
+  if ((isOverdue || judgement.is === "not read") && seen.poisonMs <= seen.readAfterMs)
+    notes.wantsPoison = true;
   if (seen.live !== undefined || judgement.do === "wait, seen") seenMs.set(workName(piece.work), seen.nowMs);
   if (judgement.do === "record") draft.records.push(recordOf(seen));
   if (judgement.do === "record" || judgement.do === "list outcomes") notes.wantsFailures = true;

@@ -35,9 +35,13 @@ export interface WorkSeen extends Piece {
   readonly behind: boolean;
   /** Taken, and had by nobody until then, it is lost. */
   readonly dueMs: number;
+  /** Half-way to it poison queues are to be read. */
+  readonly readAfterMs: number;
   /** When failure records were listed last, and nodes; a pack's partials are listed with what is observed. */
   readonly failuresMs: number;
   readonly nodesMs: number;
+  /** When poison queues were read last. */
+  readonly poisonMs: number;
 }
 
 /** What the leader observes in one loop. */
@@ -58,6 +62,7 @@ export function seeWork(
   const key = workKey(state, name);
   const signs = observed.signs.get(key) ?? [];
   const wait = waitOf(notes, name, sends);
+  const waitMs = lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
   const sinceMs = Math.max(takenMs, sends.atMs, seenMs.get(name) ?? 0, wait?.untilMs ?? 0);
   return {
     ...piece,
@@ -70,8 +75,11 @@ export function seeWork(
     tried: wait !== undefined,
     hidden: isHidden(wait, observed),
     behind: isBehind(wait, observed),
-    dueMs: sinceMs + lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings),
+    dueMs: sinceMs + waitMs,
+    // What is lost as soon as it is seen nowhere does not wait for that.
+    readAfterMs: waitMs === 0 ? Number.NEGATIVE_INFINITY : sinceMs + waitMs / 2,
     failuresMs: lists.failuresAtMs,
+    poisonMs: observed.poisonMs ?? Number.POSITIVE_INFINITY,
     nodesMs: work.kind === "node" ? lists.nodesAtMs : Number.POSITIVE_INFINITY,
   };
 }

@@ -7,10 +7,10 @@ import { runBlobs } from "../../model/runBlobs.ts";
 import { phaseMoves, type State } from "../../model/state.ts";
 import { type Draft, layoutOf } from "../decide/draft.ts";
 import { packMessage, taskMessage } from "../decide/messages.ts";
-import { mean, packsAtOnce } from "../decide/pace.ts";
+import { packsAtOnce, takenMs } from "../decide/pace.ts";
 import { doubtedUpTo, type Sent, sendKey, taskKey, unsentTasks } from "../notes.ts";
 import { commit, type Term, type TermRun } from "../term.ts";
-import { sendAll } from "./send.ts";
+import { sendWork } from "./send.ts";
 
 /**
  * Performs a draft in the order that makes a crash harmless: packs are sent first and recorded after (a crash
@@ -99,29 +99,29 @@ function noteHandedOut(sent: Sent, { state: { turn }, packs }: Draft): void {
 }
 
 /** Sends what was not sent yet, and notes each one: if another one fails, these are not sent twice. */
-async function sendPacks({ term, sent: { unwritten } }: TermRun, { state, packs }: Draft): Promise<void> {
+async function sendPacks(run: TermRun, { state, packs }: Draft): Promise<void> {
+  const { unwritten } = run.sent;
   const sends = packs
     .map((one) => ({ key: sendKey(state, one), message: packMessage(state, one), urgent: one.urgent }))
     .filter(({ key }) => !unwritten.has(key));
   // Sends at the same time arrive in any order, and what waits is judged by the order. So no more are made at once than
   // packs are computed at once, or in a few seconds.
-  const fewer = Math.max(packMsOf(state) / limits.shortPackMs, 1);
+  const expectedMs = takenMs(state);
+  const fewer = Math.max(expectedMs / limits.shortPackMs, 1);
   const atOnce = Math.ceil(Math.max(limits.sendsAtOnceMin / fewer, packsAtOnce(state)));
-  await sendAll(term, sends, { atOnce, onSent: ({ key }) => void unwritten.add(key) });
+  await sendWork(run, sends, { atOnce, expectedMs, onSent: ({ key }) => void unwritten.add(key) });
 }
-
-const packMsOf = ({ durationsMs, layout }: State): number =>
-  durationsMs.length > 0 ? mean(durationsMs) : (layout?.packMs ?? 0);
 
 /**
  * Sends the tasks that this term has recorded and not sent; the state that records them must have been confirmed.
  */
-export async function sendTasks({ term, sent }: TermRun, state: State): Promise<void> {
+export async function sendTasks(run: TermRun, state: State): Promise<void> {
+  const { sent } = run;
   const sends = unsentTasks(state, sent).map((name) => {
     const key = taskKey(state, name);
     return { key, message: taskMessage(state, name), urgent: true };
   });
-  await sendAll(term, sends, {
+  await sendWork(run, sends, {
     onSent({ key }) {
       sent.tasksSent.add(key);
       sent.tasksUnwritten += 1;

@@ -1,7 +1,7 @@
 import { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { encodeMessage, type WorkMessage } from "../../model/message.ts";
-import type { Term } from "../term.ts";
+import type { Term, TermRun } from "../term.ts";
 
 interface Send {
   readonly message: WorkMessage;
@@ -13,6 +13,35 @@ interface SendOptions<One> {
   readonly atOnce?: number;
   /** Called for each message that was sent, also where another one fails and `sendAll` throws. */
   readonly onSent?: (one: One) => void;
+}
+
+/**
+ * Sends work of a run: to the worker of this process what that can begin soon, the rest to the queues. `expectedMs`: time
+ * that each takes.
+ */
+export async function sendWork<One extends Send>(
+  run: TermRun,
+  sends: readonly One[],
+  { expectedMs, ...options }: SendOptions<One> & { readonly expectedMs?: number } = {},
+): Promise<void> {
+  const { term, sent, spec } = run;
+  const { leader, local, pause, packLimitMs } = term;
+  const { calculation, packLimitMs: limitMs = packLimitMs } = spec;
+  if (sends.length > 0) leader.assertLeading();
+  const queued = sends.filter((one) => {
+    const { message, urgent } = one;
+    // A plan and a result are waited for, and so is the last pack of a run that is computed here alone.
+    const onEnd = (left: number): void => {
+      const isLast = left === 0 && !sent.queued;
+      if (message.kind === "plan" || message.kind === "finish" || isLast) pause.end();
+    };
+    const work = { urgent, calculation, limitMs: Math.min(limitMs, packLimitMs), expectedMs };
+    if (local?.take(message, work, onEnd) !== true) return true;
+    options.onSent?.(one);
+    return false;
+  });
+  sent.queued ||= queued.length > 0;
+  await sendAll(term, queued, options);
 }
 
 /** Sends messages with bounded parallelism and stops at once when the term ends. */

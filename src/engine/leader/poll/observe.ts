@@ -11,7 +11,7 @@ import { type Observed, type SeenQueue, type SeenSign, turnKey, workKey } from "
 import type { Term } from "../term.ts";
 
 /** Reads signs and queues at most once in so many ms. Gives nothing in between, and where storage is busy. */
-export function observer({ storage, names, clock, leader }: Term) {
+export function observer({ storage, names, clock, leader, local, poison }: Term) {
   let observedMs = Number.NEGATIVE_INFINITY;
   const { lost: signal } = leader;
   const peek = async (queue: string): Promise<SeenQueue> =>
@@ -26,7 +26,8 @@ export function observer({ storage, names, clock, leader }: Term) {
         peek(names.packs),
         peek(names.urgent),
       ]);
-      return { ...signs, packs, urgent };
+      // Without a worker here nobody can record what is in them.
+      return { ...signs, packs, urgent, poisonMs: local === undefined ? undefined : poison.readMs };
     } catch (error) {
       if (error instanceof StorageError && error.kind === "busy") return undefined;
       throw error;

@@ -37,12 +37,26 @@ export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promi
   const { calculation, reuse } = await ports.documents.spec(message);
   const plan = kind === "plan" ? undefined : await ports.documents.plan(message);
   const code = message.code ?? plan?.code;
-  const leftToOthers = ports.only?.has(calculation) === false;
-  const own = leftToOthers ? undefined : identityHere(ports, calculation);
-  const fits = code === undefined ? own !== undefined : own === code;
-  if (!fits) throw new OtherCodeError(code ?? calculation, own, { leftToOthers });
+  const leftToOthers = isLeftToOthers(ports, calculation);
+  const own = codeHere(ports, calculation);
+  if (!fits(own, code)) throw new OtherCodeError(code ?? calculation, own, { leftToOthers });
   return { code, mix: reuse?.codes, plan: plan?.sha256 };
 }
+
+/** Whether this process computes the calculation by this code; undefined: by any. */
+export const hasCode = (ports: CodePorts, calculation: string, code: string | undefined): boolean =>
+  fits(codeHere(ports, calculation), code);
+
+type CodePorts = Pick<WorkerPorts, "only" | "versionOf">;
+
+const isLeftToOthers = ({ only }: CodePorts, calculation: string): boolean =>
+  only?.has(calculation) === false;
+
+const codeHere = (ports: CodePorts, calculation: string): string | undefined =>
+  isLeftToOthers(ports, calculation) ? undefined : identityHere(ports, calculation);
+
+const fits = (own: string | undefined, code: string | undefined): boolean =>
+  code === undefined ? own !== undefined : own === code;
 
 const notesKept = 256;
 

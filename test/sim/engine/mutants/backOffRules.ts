@@ -51,7 +51,9 @@ export const backOffRules: readonly Mutant[] = [
     rule: 35,
     killedBy: "messages do not pile up",
     cases: [storm, leaderDies, workerDies],
-    edits: edit("seeWork", "wait?.untilMs ?? 0)", "0)"),
+    edits: edit("seeWork", "wait?.untilMs ?? 0)", "0)").concat(
+      edit("judgements", "seen.poisonMs <= seen.readAfterMs", "seen.poisonMs < 0"),
+    ),
   },
   {
     without: "patience with what came back behind others",

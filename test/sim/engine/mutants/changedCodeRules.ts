@@ -29,7 +29,11 @@ export const changedCodeRules: readonly Mutant[] = [
     rule: 11,
     killedBy: "other code computes nothing",
     cases: [undone],
-    edits: edit("rightCode", "if (!fits) throw", 'if (!fits && kind === "sofar") throw'),
+    edits: edit(
+      "rightCode",
+      "if (!fits(own, code)) throw",
+      'if (!fits(own, code) && kind === "sofar") throw',
+    ),
   },
   {
     without: "the identity of a partial, for the leader and for the fold",

@@ -52,7 +52,7 @@ export const inFlightRules: readonly Mutant[] = [
     cases: [
       "signs of long packs do not arrive for minutes, and what seems lost is resent more and more rarely",
     ],
-    edits: edit("seeWork", "* 2 ** Math.min(sends.lost, limits.lostDoublings)", ""),
+    edits: edit("seeWork", " * 2 ** Math.min(sends.lost, limits.lostDoublings)", ""),
   },
   {
     without: "an end of work that is always lost",
@@ -79,7 +79,11 @@ export const inFlightRules: readonly Mutant[] = [
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
-    edits: edit("judgements", "seen.failuresMs <= endedMs(seen)", "seen.failuresMs < 0 && endedMs(seen) < 0"),
+    edits: edit(
+      "judgements",
+      "seen.failuresMs <= endedMs(seen)",
+      "seen.failuresMs < 0 && endedMs(seen) < 0",
+    ).concat(edit("judgements", "seen.poisonMs <= seen.readAfterMs", "seen.poisonMs < 0")),
   },
   {
     without: "a look for the node before its combine counts as lost",
@@ -92,7 +96,7 @@ export const inFlightRules: readonly Mutant[] = [
     without: "telling a list that failed from an empty one",
     rule: 13,
     killedBy: "fails only for a reason",
-    cases: { seedsFrom: 397 },
+    cases: ["storage refuses the lists of a worker that folds, and nothing counts as missing"],
     edits: edit(
       "listOutputs",
       "for await (const page of pagesOf(storage.blobs, names.runs, prefix, { metadata: true })) yield* page.blobs;",

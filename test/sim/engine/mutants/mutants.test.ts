@@ -9,6 +9,7 @@ import { backOffRules } from "./backOffRules.ts";
 import { changedCodeRules } from "./changedCodeRules.ts";
 import { gapRules } from "./gapRules.ts";
 import { inFlightRules } from "./inFlightRules.ts";
+import { localWorkRules } from "./localWorkRules.ts";
 import type { Mutant } from "./mutant.ts";
 import { reuseRules } from "./reuseRules.ts";
 import { rules1to6 } from "./rules1to6.ts";
@@ -29,6 +30,7 @@ const mutants = [
   ...rules10to12,
   ...rules14to25,
   ...inFlightRules,
+  ...localWorkRules,
   ...changedCodeRules,
   ...reuseRules,
   ...gapRules,

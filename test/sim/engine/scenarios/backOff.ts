@@ -91,17 +91,19 @@ const onceAfterTheWait = (script: Script, what: string) => {
 
 /** The worker of a pack dies once its message is hidden, while its sign still says that the pack was begun. */
 const diesAtOnce = () =>
-  play({ seed: 9, chunkMs: () => 2_500 }, async (script) => {
+  play({ seed: 14, chunkMs: () => 2_500 }, async (script) => {
     const { world, engine, must } = script;
     const { clock } = engine.client;
     script.start(leaderOnly);
-    script.start(workerOnly);
+    for (let count = 0; count < 2; count += 1) script.start({ ...workerOnly, threads: 1 });
     let victim: string | undefined;
     script.onDelivery = ({ message, instance }) => {
       if (message?.kind === "compute" && message.pack === 1) victim ??= instance;
     };
     let thrown = false;
     script.broken.throws = async (_run, chunk) => {
+      // Nearly until then the other pack keeps the leader at work.
+      if (chunk === 0) return clock.sleep(58 * seconds);
       if (chunk !== 1 || thrown) return;
       await clock.sleep(6 * seconds);
       thrown = true;

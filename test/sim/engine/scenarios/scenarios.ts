@@ -11,6 +11,7 @@ import { endless } from "./endless.ts";
 import { forgeries } from "./forgeries.ts";
 import { gaps } from "./gaps.ts";
 import { inFlight } from "./inFlight.ts";
+import { localWork } from "./localWork.ts";
 import { lost } from "./lost.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
@@ -40,6 +41,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...zombies,
   ...endless,
   ...rest,
+  ...localWork,
   ...lost,
   ...inFlight,
   ...calm,

@@ -182,7 +182,7 @@ export const stops: Readonly<Record<string, Scenario>> = {
   "of a stop that says something else each time the first answer counts, and there is one result": () =>
     play({ seed: 69, chunkMs: () => 50 }, async (script) => {
       const { broken, world } = script;
-      script.start({ breakAfterMs: 4_000 });
+      script.start(leaderOnly);
       script.start(workerOnly);
       // What the rule says is not what is said, so where it stopped cannot be checked by the rule.
       let said = 0;

@@ -1,4 +1,4 @@
-import { leaderBlob, poisonOf } from "../../../../src/engine/model/names.ts";
+import { leaderBlob } from "../../../../src/engine/model/names.ts";
 import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
@@ -152,12 +152,29 @@ export const zombies: Readonly<Record<string, Scenario>> = {
         (run()?.sent ?? []).filter(({ message }) => message.kind === "compute" && message.pack === 5);
       await script.until("the late pack is resent", () => partial.isHeld() && sends().length >= 2);
       const [first] = sends();
-      await engine.storage.queues.send(poisonOf(names.packs), JSON.stringify(first?.message));
+      await engine.storage.queues.send(names.urgent, JSON.stringify({ ...first?.message, silent: true }));
       const record = runBlobs("r", run()?.uid ?? "").failure({ kind: "pack", shard: 0, pack: 5 }, 1, 1);
       await script.until("the end of the first send is recorded", () => run()?.failures.has(record) === true);
       await script.untilEnded();
       script.mustBe("complete");
       must(run()?.state?.packsFailed === 0, "the pack has not failed");
+    }),
+
+  "storage refuses the lists of a worker that folds, and nothing counts as missing": () =>
+    play({ seed: 35, chunkMs: () => 100 }, async (script) => {
+      const { must } = script;
+      script.start(leaderOnly);
+      let refused = 0;
+      const fateOf = ({ op }: FarCall) => {
+        if (op !== "blobs.list" || refused >= 3) return "arrives";
+        refused += 1;
+        return "refused";
+      };
+      script.start({ ...workerOnly, weather: { calm: false, fateOf } });
+      await script.submit({ id: "r", chunks: 12, packSize: 1 });
+      await script.untilEnded();
+      script.mustBe("complete");
+      must(refused === 3, "its lists were refused");
     }),
 
   "storage refuses partials for minutes, longer than all attempts of a pack take": () =>
