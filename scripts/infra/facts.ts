@@ -51,7 +51,7 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
       const schema = Object.entries(settingsSchema.shape).find(([name]) => name === setting)?.[1];
       return schema?.safeParse(String(value)).success ?? false;
     },
-    connection: all(triggers, /const connection = "(\w+)"/g)[0] ?? "",
+    connection: all(text("src/app/functions/connection.ts"), /const connection = "(\w+)"/g)[0] ?? "",
     connectionSettings: all(text("src/azure/dataStorage.ts"), /env\["(\w+__\w+)"\]/g),
     nodeMinimum: Number(all(build, /target: "node(\d+)"/g)[0]),
     bundle: [
@@ -73,8 +73,8 @@ export function readFacts(files: ReadonlyMap<string, string>): Facts {
 }
 
 /**
- * `app.timer("coordinator"`, and the workers. Those of the API are one group to the
- * platform, `http`, so no parameter and no query names them.
+ * `app.timer("coordinator"`, and the workers. Those of the API are one group to the platform, `http`, so no parameter and no
+ * query names them.
  */
 function functionsIn(triggers: string): string[] {
   const plain = all(triggers, /app\.\w+\("(\w+)"/g);

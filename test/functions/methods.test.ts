@@ -13,6 +13,7 @@ interface Registered {
 const registered = vi.hoisted((): Registered[] => []);
 vi.mock("@azure/functions", () => ({
   app: { http: (name: string, options: object) => void registered.push({ name, ...options } as Registered) },
+  output: { storageQueue: (options: object) => options },
 }));
 
 beforeEach(() => {
@@ -33,7 +34,7 @@ function ask(method: string, path: string) {
   const url = `https://host/api/${path}`;
   const headers = new Headers();
   const request = { method, url, headers, query, params, arrayBuffer: async () => new ArrayBuffer() };
-  return taker?.handler(request, { warn: () => {}, error: () => {} });
+  return taker?.handler(request, { warn: () => {}, error: () => {}, extraOutputs: new Map() });
 }
 
 test("each first segment of the routes has one function, which takes every method below it", () => {

@@ -366,7 +366,7 @@ export const plants: readonly Plant[] = [
   plant(
     "drift-host",
     /workerUrgent\.User/,
-    inText("host.json", '      "Function.workerUrgent.User": "Information",\n', ""),
+    inText("host.json", ',\n      "Function.workerUrgent.User": "Information"', ""),
   ),
   // The way to Azure.
   plant("remote-build", /remoteBuild/, inText("azure.yaml", "remoteBuild: false\n", "remoteBuild: true\n")),

@@ -68,11 +68,14 @@ export async function computePack(
   const { attempts: attemptsMax = limits.attemptsDefault, retryAfterS: pausesS = backOff.pausesDefaultS } =
     spec;
   const retry = { attempt: attemptOf(message), attemptsMax, pausesS, limitMs: attempt.limitMs };
-  // A hint for people, and for the leader, which sends no copy of what is slow for this reason.
-  const onThrew = (failure: ChunkFailure): void =>
-    void noteTried(ports, message, { ...failure, attemptsMax });
+  // A hint for people, and for the leader, which sends no copy of what is slow for this reason. One after the other: none may
+  // refuse the note of this attempt's end, which tells for how long its message is hidden.
+  let noted = Promise.resolve();
+  const onThrew = (failure: ChunkFailure): void => {
+    noted = noted.then(() => noteTried(ports, message, { ...failure, attemptsMax }));
+  };
   const how = { gaps: allowed, retry, atOnceMax: message.atOnceMax, onSave, onThrew };
-  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, how);
+  const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, how).finally(() => noted);
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
   if (failed.length === 0) return write(output);

@@ -16,7 +16,7 @@ import { takenAtMs, takenUpTo, trackTaken, trackTakenAgain } from "./taken.ts";
 export function judgeInFlight(draft: Draft, { shards, lists }: Pick<Seen, "shards" | "lists">): void {
   const { state, notes, at } = draft;
   const { observed } = at;
-  if (observed !== undefined) trackTaken(state, observed, at.nowMs);
+  if (observed !== undefined) trackTaken(draft, observed, at.nowMs);
   // What was sent since the queues were read is in one of them.
   notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
   if (observed === undefined) return;
@@ -59,7 +59,7 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
     const work: Work = { kind: "pack", shard, pack };
     const again = state.again[pack];
     if (again !== undefined)
-      trackTakenAgain(again, { state, name: workName(work), observed, nowMs: at.nowMs });
+      trackTakenAgain(draft, again, { name: workName(work), observed, nowMs: at.nowMs });
     const takenMs = again === undefined ? takenAtMs(state, pack) : again.takenMs;
     follow(judging, { work, sends: sendsOf(state, pack), takenMs, ...kind }, (judgement) => {
       resendPack(draft, pack, {
@@ -88,7 +88,7 @@ function judgeTasks(judging: Judging): void {
     const work = parseWorkName(name);
     if (work === undefined || unsent.has(name)) continue;
     if (roomToWrite(draft) <= 0) return;
-    trackTakenAgain(task, { state, name, observed, nowMs: at.nowMs });
+    trackTakenAgain(draft, task, { name, observed, nowMs: at.nowMs });
     // What an earlier leader may have sent is lost as soon as nobody is seen to have it.
     const doubtful = task.sent !== true && sent.doubtful.has(taskKey(state, name));
     const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, work.kind === "node" ? "combine" : work.kind);

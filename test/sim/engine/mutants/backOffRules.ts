@@ -47,10 +47,21 @@ export const backOffRules: readonly Mutant[] = [
     edits: edit("endAttempt", "await noteTried(", "if (last) await noteTried("),
   },
   {
+    without: "an order among the notes of one attempt",
+    rule: 35,
+    killedBy: "the scenario's own end",
+    cases: ["what throws is tried after the pauses that its run gives"],
+    edits: edit(
+      "computePack",
+      "noted = noted.then(() => noteTried(ports, message, { ...failure, attemptsMax }));",
+      "void noted.then(() => noteTried(ports, message, { ...failure, attemptsMax }));",
+    ),
+  },
+  {
     without: "counting from the end of the wait until work is lost",
     rule: 35,
     killedBy: "messages do not pile up",
-    cases: [storm, leaderDies, workerDies],
+    cases: ["the message of a pack that waits is sent seconds after its note, and nothing is resent"],
     edits: edit("seeWork", "wait?.untilMs ?? 0)", "0)").concat(
       edit("judgements", "seen.poisonMs <= seen.readAfterMs", "seen.poisonMs < 0"),
     ),

@@ -90,7 +90,9 @@ export const inFlightRules: readonly Mutant[] = [
     rule: 18,
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
-    edits: edit("judgements", "seen.nodesMs <= endedMs(seen)", "seen.nodesMs < 0"),
+    edits: edit("judgements", "seen.nodesMs <= endedMs(seen)", "seen.nodesMs < 0").concat(
+      edit("judgements", "seen.poisonMs <= seen.readAfterMs", "seen.poisonMs < 0"),
+    ),
   },
   {
     without: "telling a list that failed from an empty one",

@@ -124,6 +124,27 @@ const diesAtOnce = () =>
     mustNotResend(script, "its worker died");
   });
 
+/** Storage takes seconds for the message of the next attempt, which is visible that much later than its note says. */
+const sentLate = () =>
+  play({ seed: 82, chunkMs: () => 3 * seconds }, async (script) => {
+    script.start(leaderOnly);
+    script.start(workerOnly);
+    let thrown = false;
+    script.broken.throws = (_run, chunk) => {
+      if (chunk !== 2 || thrown) return;
+      thrown = true;
+      throw new Error(reason);
+    };
+    script.hold = ({ op, args }) =>
+      op === "queues.send" && String(args[1]).includes('"tries":1')
+        ? script.engine.client.clock.sleep(6 * seconds)
+        : undefined;
+    await script.submit({ id: "r", chunks: 4, packSize: 1, retryAfterS: [20] });
+    await script.untilEnded();
+    script.mustBe("complete");
+    mustNotResend(script, "its message came seconds after its note");
+  });
+
 function mustNotResend(script: Script, what: string): void {
   const { sentAgain = 0 } = script.run()?.state ?? {};
   if (sentAgain > 0) script.judge.report("messages do not pile up", `${sentAgain} resent: ${what}`);
@@ -298,6 +319,7 @@ export const backOff: Readonly<Record<string, Scenario>> = {
       return onceAfterTheWait(script, "the workers died");
     }, 73),
   "a worker dies right after its pack began to wait, and the pack is not resent": diesAtOnce,
+  "the message of a pack that waits is sent seconds after its note, and nothing is resent": sentLate,
   "the messages of packs that wait are lost, and they are resent after the wait": lostMeanwhile,
   "a chunk asks for ever to be tried later, and its run fails after a day": () => asksForEver(false),
   "a chunk asks for ever to be tried later, and is a gap after a day": () => asksForEver(true),
