@@ -14,6 +14,7 @@ const slowly = { loopMs: 2_000, fastLoopMs: 2_000 };
 const atWork = (): State => ({
   ...{ ...computing(6), cursor: 6, inFlight: 6, open: { 0: { done: "" } } },
   batches: [{ upTo: 6, atMs: Date.UTC(2030, 0, 2) }],
+  taken: [{ upTo: 6, atMs: Date.UTC(2030, 0, 2) }],
 });
 
 /** Counts state writes, by run. */

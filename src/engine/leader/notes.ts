@@ -41,6 +41,8 @@ export interface RunNotes {
   wantsFailures: boolean;
   /** Work has been taken for so long that its message may be in a poison queue. */
   wantsPoison: boolean;
+  /** Since when the work was taken last whose time was worth a write, storage's time. */
+  takenKeptMs: number;
   /** Until the next piece of work in flight counts as lost; known once no sent pack waits in a queue. */
   lostInMs: number;
   /** When work in flight was last seen in a queue or in a live sign, by `workName`, storage's time. */
@@ -113,6 +115,7 @@ export const newRunNotes = (localMs: number, rate = 0): RunNotes => ({
   wantsFailures: false,
   wantsPoison: false,
   lostInMs: Number.POSITIVE_INFINITY,
+  takenKeptMs: Number.NEGATIVE_INFINITY,
   seenMs: new Map(),
   computedMs: never,
   drained: false,

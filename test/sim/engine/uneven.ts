@@ -122,6 +122,8 @@ async function playWorld(script: Script, one: UnevenWorld): Promise<void> {
   if (!together) script.start(leaderOnly);
   for (let count = 0; count < instances; count += 1) join();
   if (incident === "odd peeks") queues.oddPeeks = 0.3;
+  // The host hides what a dead process had for longer than this world lasts.
+  judge.ledger.losesMessages = incident === "losses" || incident === "kills";
   await world.advance(3_000);
   const startMs = world.nowMs();
   for (const [id, packs] of Object.entries(runs))

@@ -56,9 +56,10 @@ async function resentAfterMs(packMs: number, killAtMs: number): Promise<number[]
   const killedMs = engine.world.nowMs();
   engine.instances[1]?.kill();
   const lost = [...held].filter(([, instance]) => instance === engine.instances[1]?.name);
-  await engine.world.advance(60_000);
   // The dead process may have written a partial and not come to the end of its delivery.
+  await engine.world.advance(1_000);
   const first = engine.storage.operator.blobNames(simNames.runs).filter((name) => name.includes("/parts/"));
+  await engine.world.advance(60_000);
   const done = new Set(first.map((name) => Number(name.slice(name.lastIndexOf("/") + 1))));
   return lost
     .filter(([from]) => resent.has(from) || !done.has(from))

@@ -16,7 +16,7 @@ import { takenAtMs, takenUpTo, trackTaken, trackTakenAgain } from "./taken.ts";
 export function judgeInFlight(draft: Draft, { shards, lists }: Pick<Seen, "shards" | "lists">): void {
   const { state, notes, at } = draft;
   const { observed } = at;
-  if (observed !== undefined) trackTaken(draft, observed, at.nowMs);
+  if (observed !== undefined) trackTaken(state, observed, at.nowMs);
   // What was sent since the queues were read is in one of them.
   notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
   if (observed === undefined) return;
@@ -59,7 +59,7 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
     const work: Work = { kind: "pack", shard, pack };
     const again = state.again[pack];
     if (again !== undefined)
-      trackTakenAgain(draft, again, { name: workName(work), observed, nowMs: at.nowMs });
+      trackTakenAgain(again, { state, name: workName(work), observed, nowMs: at.nowMs });
     const takenMs = again === undefined ? takenAtMs(state, pack) : again.takenMs;
     follow(judging, { work, sends: sendsOf(state, pack), takenMs, ...kind }, (judgement) => {
       resendPack(draft, pack, {
@@ -88,7 +88,7 @@ function judgeTasks(judging: Judging): void {
     const work = parseWorkName(name);
     if (work === undefined || unsent.has(name)) continue;
     if (roomToWrite(draft) <= 0) return;
-    trackTakenAgain(draft, task, { name, observed, nowMs: at.nowMs });
+    trackTakenAgain(task, { state, name, observed, nowMs: at.nowMs });
     // What an earlier leader may have sent is lost as soon as nobody is seen to have it.
     const doubtful = task.sent !== true && sent.doubtful.has(taskKey(state, name));
     const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, work.kind === "node" ? "combine" : work.kind);
@@ -110,6 +110,7 @@ function follow(judging: Judging, piece: Piece, resend: (judgement: Judgement) =
   const { notes } = draft;
   const seen = seeWork(draft, judging, piece);
   const judgement = judge(seen);
+  if (judgement.is === "taken") keepTaken(draft, seen);
   // While packs wait, nobody waits for one that was taken.
   if (judgement.is === "taken" && notes.drained)
     notes.lostInMs = Math.min(notes.lostInMs, seen.dueMs - seen.nowMs);
@@ -120,6 +121,14 @@ function follow(judging: Judging, piece: Piece, resend: (judgement: Judgement) =
   if (judgement.do === "record") draft.records.push(recordOf(seen));
   if (judgement.do === "record" || judgement.do === "list outcomes") notes.wantsFailures = true;
   if (resends.has(judgement.do)) resend(judgement);
+}
+
+/** A state that is written for nothing else tells it as well: leaders that die one after the other would each count from their own first look. */
+function keepTaken(draft: Draft, { nowMs, takenMs = 0 }: WorkSeen): void {
+  const { notes } = draft;
+  if (takenMs <= notes.takenKeptMs || nowMs - takenMs < limits.progressWriteMs) return;
+  notes.takenKeptMs = takenMs;
+  draft.noted = true;
 }
 
 const resends: ReadonlySet<Doing> = new Set(["copy", "resend", "resend alone"] as const);
@@ -195,5 +204,7 @@ function resendPack(
     ...(alone && { alone }),
   };
   state.sentAgain += 1;
+  // It may end this very process within a second: an unrecorded one would be sent by each leader after it, and never counted.
+  draft.decided = true;
   addSend(draft, { pack, send, urgent: true, repeat: true, alone, excluded: why.excluded });
 }

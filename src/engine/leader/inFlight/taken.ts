@@ -1,6 +1,5 @@
 import { limits } from "../../model/limits.ts";
 import type { Sends, State } from "../../model/state.ts";
-import type { Draft } from "../decide/draft.ts";
 import { type Observed, type SeenQueue, turnKey, workKey } from "../seen.ts";
 
 /** Which messages workers have taken, by what the first messages of the queues show (README.md, rule 21). */
@@ -9,21 +8,13 @@ import { type Observed, type SeenQueue, turnKey, workKey } from "../seen.ts";
  * Notes up to which pack the messages of first sends were taken: those before the first one that the queues show. Where they
  * show none of this run, all have been taken, or those sent before the oldest messages that they do show.
  */
-export function trackTaken(
-  draft: Pick<Draft, "state" | "noted">,
-  { packs, urgent }: Observed,
-  nowMs: number,
-): void {
-  const { state } = draft;
+export function trackTaken(state: State, { packs, urgent }: Observed, nowMs: number): void {
   if (state.phase !== "computing") return;
   const shown = packs.firstPack.get(turnKey(state));
   // A peek may have missed it before.
   for (const mark of state.taken) mark.upTo = Math.min(mark.upTo, shown ?? mark.upTo);
   const upTo = Math.min(state.cursor, shown ?? passedIn(state, packs), passedIn(state, urgent));
-  if (upTo <= takenUpTo(state)) return;
-  state.taken.push({ upTo, atMs: nowMs });
-  // Leaders that die one after the other would each count from their own first look.
-  draft.noted = true;
+  if (upTo > takenUpTo(state)) state.taken.push({ upTo, atMs: nowMs });
 }
 
 /** Up to which pack a queue whose first messages show none of them holds none. */
@@ -42,16 +33,11 @@ export const takenAtMs = ({ taken }: State, pack: number): number | undefined =>
 
 /** The same for a task or a resent pack, each of which has a message of its own. */
 export function trackTakenAgain(
-  draft: Pick<Draft, "state" | "noted">,
   sends: Sends,
-  { name, observed, nowMs }: { readonly name: string; readonly observed: Observed; readonly nowMs: number },
+  of: { readonly state: State; readonly name: string; readonly observed: Observed; readonly nowMs: number },
 ): void {
-  const { waiting, full, oldestMs = 0 } = observed.urgent;
-  const waits = waiting.has(workKey(draft.state, name)) || (full && sends.atMs + limits.sendMs >= oldestMs);
-  if (waits) {
-    delete sends.takenMs;
-  } else if (sends.takenMs === undefined) {
-    sends.takenMs = nowMs;
-    draft.noted = true;
-  }
+  const { waiting, full, oldestMs = 0 } = of.observed.urgent;
+  const waits = waiting.has(workKey(of.state, of.name)) || (full && sends.atMs + limits.sendMs >= oldestMs);
+  if (waits) delete sends.takenMs;
+  else sends.takenMs ??= of.nowMs;
 }

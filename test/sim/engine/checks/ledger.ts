@@ -91,7 +91,7 @@ export function parsed<T>(body: Uint8Array | string): T {
 
 export class Ledger {
   readonly runs = new Map<string, RunRecord>();
-  /** Queues lose messages, or some were burnt. */
+  /** Queues lose messages, or hide them until the end, or some were burnt. */
   losesMessages = false;
   /** Bytes of results, by blob. */
   readonly results = new Map<string, Uint8Array | string>();

@@ -75,6 +75,20 @@ export const rules14to25: readonly Mutant[] = [
     ),
   },
   {
+    without: "a write of since when work was taken",
+    rule: 20,
+    killedBy: "every run ends in time",
+    cases: ["a leader is killed every eight seconds, and a worker with its pack"],
+    edits: edit("keepTaken", "draft.noted = true;", ""),
+  },
+  {
+    without: "a write of a resend as soon as it was sent",
+    rule: 20,
+    killedBy: "few processes die of one piece of work",
+    cases: ["a pack that ends the process of the only instance, which also leads"],
+    edits: edit("resendPack", "draft.decided = true;", ""),
+  },
+  {
     without: "a list of what may be there before the rest is given up",
     rule: 22,
     killedBy: "the result is the fold of what the manifest says",
