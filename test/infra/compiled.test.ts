@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkProject, staleSnapshots } from "../../scripts/infra/check.ts";
-import { compile, findCompiler } from "../../scripts/infra/compiler.ts";
+import { type Compiled, compile, findCompiler } from "../../scripts/infra/compiler.ts";
 import { lineOf } from "../../scripts/infra/finding.ts";
 import { readFiles, readProject } from "../../scripts/infra/project.ts";
 import { compiledPlants } from "./plants.ts";
@@ -12,9 +12,11 @@ if (compiler === undefined)
   console.log("There is no Bicep compiler (.ci/bicep gets it), so its tests are skipped.");
 
 const files = readFiles();
+const nothing: Compiled = { told: [], templates: new Map(), snapshots: new Map() };
 
 describe.skipIf(compiler === undefined)("Azure's compiler", async () => {
-  const { told, templates, snapshots } = await compile(compiler ?? "", files);
+  // The body of a skipped group runs as well.
+  const { told, templates, snapshots } = compiler === undefined ? nothing : await compile(compiler, files);
   const project = readProject(files, templates);
 
   test("says nothing against the templates, their format and their parameter files", () => {

@@ -65,9 +65,14 @@ describe("packs and shards", () => {
   test.each([
     // The work of a run in ms per chunk, and the pack that comes of it.
     { chunks: 1_000_000, chunkMs: 1, packSize: 4_096, why: "244 packs of four seconds" },
-    { chunks: 20_000, chunkMs: 1, packSize: 512, why: "40 packs of half a second" },
+    { chunks: 80_000, chunkMs: 1, packSize: 2_048, why: "40 packs of two seconds" },
     { chunks: 12_000, chunkMs: 1, packSize: 256, why: "47 packs of less" },
-    { chunks: 60_000, chunkMs: 1, packSize: 512, why: "fewer than 200 packs, since they would be shorter" },
+    {
+      chunks: 300_000,
+      chunkMs: 1,
+      packSize: 2_048,
+      why: "fewer than 180 packs, since they would be shorter",
+    },
     {
       chunks: 4_000,
       chunkMs: 1,

@@ -30,12 +30,18 @@ export function findCuts(plan: Plan): Found[] {
     if (node.type === "LOGICAL_AGGREGATE_AND_GROUP_BY" && child !== undefined && isPerChunk(child)) {
       const { columns } = new PlanWriter().node(child);
       const steps = (node.expressions ?? []).map((one) => stepsOf(one, columns));
-      if (steps.every((one) => one !== undefined)) return void found.push({ node, above, steps, why: "" });
+      if (steps.every((one) => mayMerge(one, node))) return void found.push({ node, above, steps, why: "" });
     }
     for (const one of node.children ?? []) go(one, [node, ...above]);
   };
   go(plan, []);
   return found;
+}
+
+/** Chunks group by all keys; groups of fewer keys, as of a rollup, are made of theirs, which have no order among them. */
+function mayMerge(steps: Steps | undefined, { groups = [], grouping_sets: sets = [] }: Plan): steps is Steps {
+  if (steps === undefined) return false;
+  return steps.isOrdered !== true || sets.every((set) => set.length === groups.length);
 }
 
 /** Whether a node's rows over all of data are those over each chunk, one after the other. */
@@ -70,7 +76,7 @@ function whyRows(parent: Plan | undefined): string {
   const { type, expressions = [] } = parent;
   const calls = (all: readonly Expression[]): string => all.map(calledAs).join(", ");
   if (type === "LOGICAL_AGGREGATE_AND_GROUP_BY")
-    return `the values of ${calls(expressions.filter((one) => stepsOfAny(one) === undefined))}`;
+    return `the values of ${calls(expressions.filter((one) => !mayMerge(stepsOfAny(one), parent)))}`;
   if (type === "LOGICAL_WINDOW") return "the rows of a window function";
   if (/JOIN|CROSS/.test(type)) return "the rows of a join of answers";
   if (/UNION|EXCEPT|INTERSECT/.test(type)) return "the rows of a set operation";

@@ -9,6 +9,14 @@ const one =
 /** Aggregates whose state is their value, merged by themselves. */
 const itself = one(({ name, args, filter }) => summed(name, args.join(", "), filter));
 
+/** A rule whose answer depends on the order of the rows: groups that are finer than those of the answer do not know theirs. */
+const ordered =
+  (rule: Rule): Rule =>
+  (call) => {
+    const steps = rule(call);
+    return steps && { ...steps, isOrdered: true };
+  };
+
 /** Counts are BIGINT; a sum of them would be HUGEINT. */
 const count = (args: readonly string[], filter: string): State => ({
   map: `count(${args.length === 0 ? "*" : args[0]}) ${filter}`,
@@ -29,22 +37,26 @@ const average =
 
 /** The first or last value with the number of rows, since a chunk without a row has no value and NULL is one. */
 const edge = (name: "first" | "last"): Rule =>
-  one(
-    ({ args: [x], filter }) => ({
-      map: `${name}({v: ${x}}) ${filter}`,
-      reduce: (column) => `${name}(${column}) filter (where ${column} is not null)`,
-    }),
-    (state) => `${state}.v`,
+  ordered(
+    one(
+      ({ args: [x], filter }) => ({
+        map: `${name}({v: ${x}}) ${filter}`,
+        reduce: (column) => `${name}(${column}) filter (where ${column} is not null)`,
+      }),
+      (state) => `${state}.v`,
+    ),
   );
 
 /** The argument at the least or greatest value; of equal values the first. */
 const extreme = (name: "arg_min" | "arg_max", takesNull: boolean): Rule =>
-  one(
-    ({ args: [x, by], filter }) => ({
-      map: `${name}({v: ${x}, m: ${by}}, ${by}) filter (where ${notNull(takesNull ? [] : [`${x}`], filter)})`,
-      reduce: (column) => `${name}(${column}, ${column}.m)`,
-    }),
-    (state) => `${state}.v`,
+  ordered(
+    one(
+      ({ args: [x, by], filter }) => ({
+        map: `${name}({v: ${x}, m: ${by}}, ${by}) filter (where ${notNull(takesNull ? [] : [`${x}`], filter)})`,
+        reduce: (column) => `${name}(${column}, ${column}.m)`,
+      }),
+      (state) => `${state}.v`,
+    ),
   );
 
 /** Aggregates with `distinct`: the values themselves, each once. `list_distinct` would keep each NaN. */
@@ -106,7 +118,8 @@ const named = (names: string, rule: Rule): readonly (readonly [string, Rule])[] 
 
 /** The rules of aggregates that have a small state, by name. */
 export const rules: ReadonlyMap<string, Rule> = new Map([
-  ...named("min max sum any_value bool_and bool_or bit_and bit_or bit_xor", itself),
+  ...named("min max sum bool_and bool_or bit_and bit_or bit_xor", itself),
+  ...named("any_value", ordered(itself)),
   ...named("product fsum kahan_sum sumkahan", itself),
   ...named(
     "count count_star",

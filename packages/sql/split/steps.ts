@@ -5,6 +5,8 @@
  */
 export interface Steps {
   readonly states: readonly State[];
+  /** The answer depends on the order of the rows. */
+  readonly isOrdered?: true;
   /** The answer from the merged states' columns. */
   finish(columns: readonly string[]): string;
 }

@@ -29,7 +29,7 @@ export const limits = {
   packsAimed: 180,
   packsPerWorker: 4,
   packsAimedShort: 40,
-  packMsShort: 500,
+  packMsShort: 2_000,
   /** Where there would be fewer packs, they are rather too short than too long. */
   packsFew: 20,
   /** At least so many for a run that keeps its partials, if it has as many chunks: a changed one costs its pack. */

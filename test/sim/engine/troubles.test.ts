@@ -204,7 +204,7 @@ test("a plan whose sampled chunks all fail still makes packs of its own size", a
   engine.start();
   await engine.submit({ id: "r", chunks: 1_000, tolerate: { chunks: 30 } });
   const state = await engine.untilEnd("r", 600_000);
-  expect(state).toMatchObject({ phase: "complete", layout: { packSize: 4 }, chunksFailed: 5 });
+  expect(state).toMatchObject({ phase: "complete", layout: { packSize: 8 }, chunksFailed: 5 });
 });
 
 test("an empty first page of markers hides no run", async () => {

@@ -47,6 +47,8 @@ with t as (select *, n * 2 as nn from data where flag), u as (select zone, nn fr
 select zone, flag, grouping(zone), grouping(zone, flag) g, sum(n) from data group by rollup (zone, flag) order by all
 select zone, flag, count(*) from data group by grouping sets ((zone),(flag),()) order by all
 select zone, flag, count(*) from data group by cube (zone, flag) order by all
+select zone, flag, first(n), last(n), any_value(n), arg_min(n, zone), arg_max(n, flag) from data group by rollup (zone, flag) order by all
+select zone, flag, last(n) from data group by grouping sets ((zone, flag), (flag, zone)) order by all
 select distinct zone, flag from data order by zone, flag
 select distinct zone from data order by 1 limit 2
 select id, zone from data order by total desc, id limit 7 offset 2
@@ -139,7 +141,10 @@ test.each([
     expect(sameRows(rows, await wholeAnswer(query, world)), `${query}: ${JSON.stringify(rows)}`).toBe(true);
     if (split.way === "aggregate") aggregated += 1;
   }
-  expect(aggregated).toBe(calls.length);
+  // Of a rollup, those that depend on the order of rows are not made of finer groups.
+  const inOrder = /^(first|last|arbitrary|any_value|arg_|argm|min_by|max_by)/;
+  const left = queryOf("").includes("rollup") ? calls.filter((call) => inOrder.test(call)) : [];
+  expect(aggregated).toBe(calls.length - left.length);
 });
 
 test("a rounded number and one of more than 53 bits keep their value and type", async () => {

@@ -101,13 +101,13 @@ export function pauseBetween(
     if (young && working.phase !== "computing")
       return Math.min(loopMs, Math.max(fastLoopMs, waitedMs / taskShare));
     if (young && !notes.starved && isLearning(working))
-      return Math.max(fastLoopMs, Math.min(loopMs / shortestShare, learningPauseMs(working)));
+      return Math.max(fastLoopMs, Math.min(loopMs, learningPauseMs(working)));
     const fast = notes.starved || (young ? !isInFullSwing(working) : endsSoon(working));
     if (fast) return fastLoopMs;
     // The first outcomes say little about how fast the others come.
     const shortest = Math.min(loopMs / shortestShare, (shortestPacks * 1_000) / working.rate);
     const dryMs = runsDryMs(working, notes);
-    if (!young) return Math.max(fastLoopMs, shortest, dryMs / 2);
+    if (!young) return Math.max(fastLoopMs, shortest, Math.min(dryMs, leftMs(working)) / 2);
     return Math.max(
       loopMs / shortestShare,
       dryMs < Number.POSITIVE_INFINITY ? 0 : leftMs(working) / pollsOfRest,
@@ -131,9 +131,17 @@ function isLearning({ phase, layout, durationsMs, inFlight, packsDone, packsFail
   return durationsMs.length < limits.outcomesForRate && packsOf(layout) - ended > limits.outcomesForRate;
 }
 
-/** Nothing can end before a pack's time is over, as planned or as seen. The first outcome tells most. */
-const learningPauseMs = ({ layout, durationsMs }: State): number =>
-  durationsMs.length === 0 ? (layout?.packMs ?? 0) / 8 : mean(durationsMs) / 4;
+/**
+ * Nothing can end before a pack's time is over, as planned or as seen. The first outcome tells most. Where no pack is left to
+ * send, only the end is waited for.
+ */
+function learningPauseMs(state: State): number {
+  const { layout, durationsMs, cursor, rate } = state;
+  if (layout === undefined || durationsMs.length === 0) return (layout?.packMs ?? 0) / 8;
+  const usualMs = mean(durationsMs);
+  const endsInMs = cursor < packsOf(layout) || rate === 0 ? 0 : leftMs(state) / pollsOfRest;
+  return Math.max(usualMs / 4, Math.min(usualMs, endsInMs));
+}
 
 /** When the packs that wait in the queue will all be begun, at the present rate; never where it has none to send. */
 function runsDryMs(state: State, { drained }: Pick<RunNotes, "drained">): number {

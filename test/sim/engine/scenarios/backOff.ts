@@ -91,7 +91,7 @@ const onceAfterTheWait = (script: Script, what: string) => {
 
 /** The worker of a pack dies once its message is hidden, while its sign still says that the pack was begun. */
 const diesAtOnce = () =>
-  play({ seed: 14, chunkMs: () => 2_500 }, async (script) => {
+  play({ seed: 14, chunkMs: () => 8_000 }, async (script) => {
     const { world, engine, must } = script;
     const { clock } = engine.client;
     script.start(leaderOnly);
