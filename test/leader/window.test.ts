@@ -219,7 +219,7 @@ test("until the rate is known a young run is polled by the time of its packs, a 
       5_000,
     );
   };
-  expect(learning(100, [])).toBe(200);
+  expect(learning(100, [])).toBe(400);
   expect([800, 1_600, 4_000].map((ms) => learning(100, [ms, ms]))).toEqual([200, 400, 1_000]);
   expect(learning(100, [40])).toBe(settings.fastLoopMs);
   expect(learning(10, [1_600, 1_600])).toBe(settings.fastLoopMs);

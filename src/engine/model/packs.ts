@@ -97,9 +97,9 @@ export function powerFrom(size: number): number {
 const powerNear = (size: number): number => 2 ** Math.round(Math.log2(size));
 
 /**
- * Chunks per pack: the total work divided by 180 packs, or by 40 while packs are shorter than half a second, and by four for
- * each of so many `workers`, but a quarter second or more, and at most 25 s for a pack and a quarter of the time limit of its attempt. Unless one pack holds
- * all chunks it is a power of two, so that its partial is one span of the tree (`foldTree.ts`).
+ * Chunks per pack: the total work divided by 180 packs, or by 40 while packs are shorter than two seconds, and by four for
+ * each of so many `workers`, but a quarter second or more, and at most 25 s for a pack and a quarter of the time limit of its
+ * attempt. Unless one pack holds all chunks it is a power of two, so that its partial is one span of the tree (`foldTree.ts`).
  */
 export function packSizeFor(chunks: number, chunkMs: number, limitMs: number, workers = 0): number {
   if (chunks === 0) return 1;

@@ -137,9 +137,9 @@ function isLearning({ phase, layout, durationsMs, inFlight, packsDone, packsFail
  */
 function learningPauseMs(state: State): number {
   const { layout, durationsMs, cursor, rate } = state;
-  if (layout === undefined || durationsMs.length === 0) return (layout?.packMs ?? 0) / 8;
-  const usualMs = mean(durationsMs);
-  const endsInMs = cursor < packsOf(layout) || rate === 0 ? 0 : leftMs(state) / pollsOfRest;
+  const usualMs = durationsMs.length === 0 ? (layout?.packMs ?? 0) : mean(durationsMs);
+  const endsInMs =
+    layout === undefined || cursor < packsOf(layout) || rate === 0 ? 0 : leftMs(state) / pollsOfRest;
   return Math.max(usualMs / 4, Math.min(usualMs, endsInMs));
 }
 
