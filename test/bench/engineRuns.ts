@@ -87,7 +87,7 @@ export async function timedRun(app: RealApp, { packSize, ...params }: ChainReque
 }
 
 /** Polls and renewals by the hosts of all instances, as they last told; the status counts how they get and delete messages. */
-function hostCalls(app: RealApp): CallCounts {
+export function hostCalls(app: RealApp): CallCounts {
   const latest = new Map<string, CallCounts>();
   for (const event of app.events) if (event.kind === "stats") latest.set(event.instance, event.hostCalls);
   const messages = app.events.filter(beginsWork).length;
