@@ -668,6 +668,8 @@ export type Estimate = {
   /** On one thread, as measured here; a sample that was stopped at its limit may take any longer. */
   chunkMs: number;
   packMs: number;
+  /** Share of its time in which a chunk waited for others, and did not compute; absent where chunks run at the same time. */
+  waits?: number;
   computeS: number;
   /** From submit to result, with so many `workers`. */
   expectedS: number;

@@ -7,6 +7,8 @@ import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/user
 export function localCode(
   calculations: Pick<Calculations, "get">,
   chunkMs: number | ((chunk: number) => number) = 10,
+  /** Share of its time in which a chunk computes. */
+  busy = 1,
 ): UserCode & { readonly tasks: TaskOptions[]; stopped(): number } {
   const tasks: TaskOptions[] = [];
   let stops = 0;
@@ -25,7 +27,7 @@ export function localCode(
       const bytes = await runCompute(calculations.get(job.calculation), job, files);
       let ms = 0;
       for (let chunk = job.from; chunk < job.to; chunk += 1) ms += msOf(chunk);
-      return { bytes, ms };
+      return { bytes, ms, busyMs: busy * ms };
     },
     async fold(job) {
       return { bytes: await runFold(calculations.get(job.calculation), job.params, job), ms: 0 };

@@ -7,6 +7,7 @@ import { costText, prefixesText } from "../../../src/engine/model/figures.ts";
 import { limits } from "../../../src/engine/model/limits.ts";
 import { pricesSource } from "../../../src/engine/model/prices.ts";
 import { askedCalculation } from "../askedCalculation.ts";
+import { adviceOnWaits } from "../check/laws/advice.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
@@ -63,6 +64,7 @@ function factsOf(run: RunEstimate, pinned: number | undefined): readonly Fact[] 
   return [
     ["chunks", `${count(run.chunks)}, each ${about} ${short(run.chunkMs)} on this machine`],
     ["packs", `${count(run.packs)} of ${count(run.packSize)}, each ${about} ${short(run.packMs)}`],
+    ...waitFacts(run),
     ...(pinned !== undefined && run.packs > 1 && run.packMs < limits.packMsMin ? [shortPacks] : []),
     ["shards", count(run.shards)],
     ...stopFacts(run),
@@ -85,6 +87,16 @@ const shortPacks: Fact = [
   "",
   `packs under ${limits.packMsMin} ms mostly cost the calls of their messages; without --pack-size they are longer`,
 ];
+
+/** Absent for a calculation whose chunks compute. */
+function waitFacts({
+  chunkMs,
+  waits = 0,
+  chunks,
+}: Exclude<RunEstimate, { unmeasured: string }>): readonly Fact[] {
+  const advice = adviceOnWaits({ chunkMs, waits, chunks });
+  return advice === undefined ? [] : [["", advice]];
+}
 
 /** Absent for a calculation that does not ask whether it stops. */
 function stopFacts({ prefixes = [], chunks }: RunEstimate): readonly Fact[] {

@@ -34,6 +34,14 @@ describe("leasefold plan", () => {
     expect(err).toContain("not included: idle ticks");
   });
 
+  it("plan says what a calculation that waits gains from concurrency", async () => {
+    const { run } = await cliWorld({ startThread: async () => localCode(calculations, 10, 0.05) });
+    expect((await run("plan sum --to 1e6")).out).toContain(
+      "a chunk waits for 95 % of its time: concurrency: 32 would take",
+    );
+    expect((await (await cliWorld()).run("plan sum --to 1e6")).out).not.toContain("concurrency");
+  });
+
   it("plan says that pinned packs of less than a quarter second mostly cost calls", async () => {
     const { run } = await cliWorld();
     const says = async (line: string) => (await run(`plan sum ${line}`)).out.includes("packs under 250 ms");

@@ -41,9 +41,12 @@ function estimate(
   request: Partial<RunRequest>,
   chunkMs: number | ((chunk: number) => number) = 10,
   env: Record<string, string> = {},
-  planWorkers: EstimatePorts["planWorkers"] = unknownFleet,
+  {
+    planWorkers = unknownFleet,
+    busy = 1,
+  }: Partial<Pick<EstimatePorts, "planWorkers">> & { readonly busy?: number } = {},
 ) {
-  const code = localCode(known, chunkMs);
+  const code = localCode(known, chunkMs, busy);
   const clock = virtualWorld().clock();
   const { take: fileUse } = countedFiles(noAccess);
   const ports = {
@@ -72,6 +75,11 @@ describe("the estimate of a run", () => {
     expect(await estimate({ packSize: 100 }, 1)).toMatchObject({ packs: 10_000, packMs: 100, shards: 40 });
   });
 
+  it("tells for which share of its time a chunk waits", async () => {
+    expect(await estimate({}, 100, {}, { busy: 0.25 })).toMatchObject({ waits: 0.75 });
+    expect(await estimate({}, 100)).toMatchObject({ waits: 0 });
+  });
+
   it("is about seven cents for a million chunks in packs of a hundred", async () => {
     const run = await estimate({ packSize: 100, workers: 200 }, 10);
     expect(run.calls.perChunk).toBeLessThan(0.05);
@@ -85,7 +93,7 @@ describe("the estimate of a run", () => {
   it("has packs for the workers that the worker which plans is told of or sees, and not for those of a setting", async () => {
     const fleet = { workers: 1_000, workersFrom: "some" };
     const sizeWith = async (...[request, of]: [Partial<RunRequest>, object]) =>
-      (await estimate(request, 1, {}, async () => ({ ...fleet, ...of }))).packSize;
+      (await estimate(request, 1, {}, { planWorkers: async () => ({ ...fleet, ...of }) })).packSize;
     expect(await sizeWith({}, {})).toBe(4_096);
     expect(await sizeWith({}, { seen: 1_000 })).toBe(256);
     expect(await sizeWith({ workers: 1_000 }, {})).toBe(256);

@@ -75,15 +75,27 @@ const waitsMin = 0.8;
 const concurrencyAdvised = 32;
 const worthMs = 10_000;
 
+/** What a calculation gains whose chunks are computed one after the other and mostly wait; `waits`: share of a chunk's time. */
+export function adviceOnWaits(of: {
+  readonly chunkMs: number;
+  readonly waits: number;
+  readonly chunks: number;
+}): string | undefined {
+  const { chunkMs, waits, chunks } = of;
+  const allMs = chunkMs * chunks;
+  if (waits < waitsMin || allMs < worthMs) return undefined;
+  const [now, then] = [allMs, allMs / Math.min(concurrencyAdvised, chunks)].map((ms) => short(ms / 1_000));
+  return `a chunk waits for ${Math.round(100 * Math.min(waits, 1))} % of its time: concurrency: ${concurrencyAdvised} would take ${then} s on one thread instead of ${now} s`;
+}
+
 function timeOf(
   { chunkMs, waits = 0, count, calculation }: Subject,
   packLimitMs: number,
 ): string | undefined {
   if (chunkMs === undefined) return undefined;
-  const allMs = chunkMs * count;
-  if ((calculation.concurrency ?? 1) === 1 && waits >= waitsMin && allMs >= worthMs) {
-    const [now, then] = [allMs, allMs / Math.min(concurrencyAdvised, count)].map((ms) => short(ms / 1_000));
-    return `a chunk waits for ${Math.round(100 * Math.min(waits, 1))} % of its time: concurrency: ${concurrencyAdvised} would take ${then} s on one thread instead of ${now} s`;
+  if ((calculation.concurrency ?? 1) === 1) {
+    const advice = adviceOnWaits({ chunkMs, waits, chunks: count });
+    if (advice !== undefined) return advice;
   }
   if (chunkMs < chunkMsMin) {
     return `a chunk takes ${(chunkMs * 1000).toPrecision(2)} µs: give each more work, about 1 to 1,000 ms`;

@@ -90,6 +90,12 @@ export const estimateSchema = z
           "On one thread, as measured here; a sample that was stopped at its limit may take any longer.",
         ),
       packMs: z.number(),
+      waits: z
+        .number()
+        .describe(
+          "Share of its time in which a chunk waited for others, and did not compute; absent where chunks run at the same time.",
+        )
+        .exactOptional(),
       computeS: seconds,
       expectedS: seconds.describe("From submit to result, with so many `workers`."),
       unmeasured: z.undefined().optional(),
@@ -125,12 +131,8 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
   const fleet = checked.workers === undefined ? ports.planWorkers() : askedWorkers(checked.workers);
   const task = { calculation: checked.calculation.name, params: checked.params };
   const packLimitMs = ports.settings.LEASEFOLD_PACK_LIMIT_S * 1_000;
-  const { chunks, stops, atOnce, segments, chunkMs, planMs, files, failed, unmeasured } = await measure(
-    ports,
-    task,
-    packLimitMs,
-    checked.packSize,
-  );
+  const { chunks, stops, atOnce, segments, chunkMs, waits, planMs, files, failed, unmeasured } =
+    await measure(ports, task, packLimitMs, checked.packSize);
 
   const { workers, workersFrom, seen } = await fleet;
   const sizesFor = checked.workers ?? (dependsOnWorkers(chunks * chunkMs) ? seen : undefined);
@@ -148,7 +150,9 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
   const total = roundCalls(addCalls(estimateCalls(shape).total, ofFiles));
   const computeS = (chunks * chunkMs) / 1_000;
   const times =
-    unmeasured === undefined ? { chunkMs, packMs, computeS, expectedS: durationMs / 1_000 } : { unmeasured };
+    unmeasured === undefined
+      ? { chunkMs, packMs, ...defined({ waits }), computeS, expectedS: durationMs / 1_000 }
+      : { unmeasured };
   return {
     ...task,
     chunks,
@@ -193,7 +197,7 @@ async function measure(
   const listing = fileUse();
   const limitMs = Math.min(packLimitMs, sampleLimitMs);
   const options = { urgent: true, limitMs, run: `plan ${startedMs}` };
-  let timed = 0;
+  let [timed, tookMs, busyMs] = [0, 0, 0];
   let failed: string | undefined;
   let measured = false;
   const compute = async (chunk: ChunkRange): Promise<SampleTime> => {
@@ -201,6 +205,8 @@ async function measure(
     try {
       const time = await code.compute({ ...task, ...chunk }, options);
       measured = true;
+      tookMs += time.ms;
+      busyMs += time.busyMs ?? time.ms;
       return time;
     } catch (error) {
       // A chunk that exceeded the time limit may only be long.
@@ -223,6 +229,7 @@ async function measure(
     atOnce: planned.atOnce,
     segments,
     chunkMs,
+    waits: (planned.atOnce ?? 1) === 1 && tookMs > 0 ? 1 - Math.min(busyMs / tookMs, 1) : undefined,
     planMs,
     files: { planning, computing },
     failed,
