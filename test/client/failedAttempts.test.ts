@@ -14,7 +14,8 @@ const failure = {
   message: "chunk 7: boom (mine.ts:3)",
   attempts: 2,
   attemptsMax: 5,
-  chunks: { from: 0, to: 10 },
+  chunks: { from: 7, to: 8 },
+  named: true,
 };
 
 async function working() {
@@ -36,12 +37,10 @@ describe("an attempt that failed at work that is still tried", () => {
   it("is listed apart from failures, with its error", async () => {
     const { client, blobs, put } = await working();
     put(blobs.tried(pack(1), 1, 2));
-    const { v: _version, ...told } = failure;
+    const { v: _version, named: _named, ...told } = failure;
     expect(await failures(client, "r1")).toMatchObject({
       failures: [],
-      trying: [
-        { work: "00000/00000001", pack: 1, generation: 1, send: 2, ...told, chunks: { from: 7, to: 8 } },
-      ],
+      trying: [{ work: "00000/00000001", pack: 1, generation: 1, send: 2, ...told }],
       more: false,
     });
   });

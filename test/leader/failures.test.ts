@@ -17,7 +17,7 @@ describe("failures of packs", () => {
 
   test("a message that names its chunk is not preceded by the range of its pack", () => {
     const message = "chunk 2: no luck (pi.ts:7)";
-    const draft = step(sent(), { failures: [packFailure(2, 1, "error", { message })] });
+    const draft = step(sent(), { failures: [packFailure(2, 1, "error", { message, named: true })] });
     expect(draft.ending?.error?.message).toBe(`${message}`);
   });
 
@@ -92,7 +92,7 @@ describe("failures of packs", () => {
   test.each(["chunk 4: no", "chunks 4–5: the partial has 40 MB"])(
     "a failure that names its chunks is not told with those of its pack: %s",
     (message) => {
-      const { ending } = step(sent(), { failures: [packFailure(2, 1, "error", { message })] });
+      const { ending } = step(sent(), { failures: [packFailure(2, 1, "error", { message, named: true })] });
       expect(ending?.error?.message).toBe(`${message}`);
     },
   );

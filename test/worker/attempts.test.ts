@@ -43,7 +43,9 @@ describe("an attempt that throws", () => {
     expect(begun).toEqual([0, 1, 1, 1, 1, 1]);
     const name = "failed/00000/00000000.001.001";
     expect([left(), await world.messages("urgent")]).toEqual([[name], []]);
-    expect(await failure(name)).toMatchObject({ code: "calculation-threw", attempts: 5, attemptsMax: 5 });
+    const told = { code: "calculation-threw", attempts: 5, attemptsMax: 5, named: true };
+    // Of the three chunks of its pack it names the one.
+    expect(await failure(name)).toMatchObject({ ...told, chunks: { from: 1, to: 2 } });
   });
 
   test("because its code is wrong is made once more, at once", async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { threadPool } from "../../src/app/threadPool.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { noAccess } from "../../src/engine/calculation/files.ts";
-import { CalculationError, ThreadEndedError } from "../../src/engine/model/errors.ts";
+import { CalculationError, chunksNamed, ThreadEndedError } from "../../src/engine/model/errors.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
 /** Which chunk of a pack ends its thread or its time (docs/ARCHITECTURE.md, rule 32). */
@@ -37,7 +37,8 @@ test.each<[string, object, number, string]>([
 ])("a chunk that %s is told as what ended it", async (_what, changed, limitMs, code) => {
   const error = await failureOf(pool.compute(chunks(changed), { ...task, limitMs }));
   expect(error).toBeInstanceOf(ThreadEndedError);
-  expect(error).toMatchObject({ code, chunk: 2, message: expect.stringMatching(/^chunk 2: /) });
+  expect(error).toMatchObject({ code, chunk: 2, message: expect.stringMatching(/^chunk 2: [^c]/) });
+  expect(chunksNamed(error as ThreadEndedError)).toEqual({ from: 2, to: 3 });
 });
 
 test("a pack whose chunks all are slow blames none of them at its limit", async () => {
@@ -46,6 +47,12 @@ test("a pack whose chunks all are slow blames none of them at its limit", async 
   expect(error).toMatchObject({ code: "time-limit", message: expect.stringMatching(/^chunk 2: /) });
   expect(error).toBeInstanceOf(CalculationError);
   expect(error).not.toBeInstanceOf(ThreadEndedError);
+});
+
+test("an error of a chunk in a thread tells its chunk once, as a field and in words", async () => {
+  const error = await failureOf(pool.compute(chunks({ throws: "2" }), task));
+  expect(chunksNamed(error as CalculationError)).toEqual({ from: 2, to: 3 });
+  expect(error).toMatchObject({ message: expect.stringMatching(/^chunk 2: chunk 2 was told to throw/) });
 });
 
 test("chunks that are excluded are not computed, and are told as failed", async () => {

@@ -1,7 +1,7 @@
-import { CalculationError, type FailedChunk, failRunCode } from "../model/errors.ts";
+import { CalculationError, chunksNamed, type FailedChunk, withChunks } from "../model/errors.ts";
 import { coverOf } from "../model/foldTree.ts";
 import { calculationLimits } from "../model/limits.ts";
-import { indexesOf, powerFrom, type Range, rangeText } from "../model/packs.ts";
+import { chunksText, indexesOf, powerFrom, type Range } from "../model/packs.ts";
 import { withinChunk } from "./attempt.ts";
 import {
   attemptsFor,
@@ -115,6 +115,8 @@ export interface ComputeHooks {
 export interface ChunkFailure {
   readonly code: string;
   readonly message: string;
+  /** Those that its message tells. */
+  readonly chunks?: Range | undefined;
   readonly attempts: number;
 }
 
@@ -154,7 +156,7 @@ export async function runCompute(
     onChunk(index, "begins");
     try {
       const computing = withinChunk(index, () =>
-        naming(`chunk ${index}`, (name) => guarded(name, () => calculation.compute(chunk))),
+        naming(oneChunk(index), (name) => guarded(name, () => calculation.compute(chunk))),
       );
       onChunk(index, "waits");
       return await computing;
@@ -171,7 +173,7 @@ export async function runCompute(
       try {
         if ("error" in outcome) throw outcome.error;
         part = outcome.part;
-        if (gather !== undefined) part = await naming(`chunk ${index}`, () => gather.add(part));
+        if (gather !== undefined) part = await naming(oneChunk(index), () => gather.add(part));
       } catch (error) {
         if (error === fatal) throw error;
         const attempts = "error" in outcome ? outcome.attempts : 0;
@@ -183,7 +185,7 @@ export async function runCompute(
     let threw = false;
     const onFirst = (error: unknown, attempts: number): void => {
       if (!threw && error instanceof CalculationError)
-        onThrew({ code: error.code, message: error.message, attempts });
+        onThrew({ code: error.code, message: error.message, attempts, chunks: chunksNamed(error) });
       threw = true;
     };
     await computeChunks(wanted, { atOnce, retry, compute, take, time, onThrew: onFirst });
@@ -193,7 +195,7 @@ export async function runCompute(
   };
   const atOnce = Math.min(calculation.concurrency ?? 1, pack.atOnceMax ?? Number.POSITIVE_INFINITY);
   const spans = await foldAll(computeChunk, atOnce);
-  const bytes = await naming(isOne ? `chunk ${from}` : `chunks ${rangeText(pack)}`, async () => {
+  const bytes = await naming({ from, to }, async () => {
     try {
       return await encodeSpans(calculation, spans);
     } catch (error) {
@@ -205,7 +207,7 @@ export async function runCompute(
         if (known !== undefined) throw known;
         // A chunk that throws now did not throw before, so nothing is certain and the first error counts.
         const part = await computeChunk(index).catch(() => Promise.reject(error));
-        await naming(`chunk ${index}`, () => encodePart(calculation, part));
+        await naming(oneChunk(index), () => encodePart(calculation, part));
         return part;
       };
       return encodeSpans(calculation, await foldAll(storable, 1, error));
@@ -224,17 +226,16 @@ function withAttempts(error: unknown, attempts: number, retry: ChunkRetry | unde
   return new CalculationError(code, message, { cause, details: { ...details, attempts, over } });
 }
 
-/** Runs `run`; its error begins with the name of the chunks that caused it, once. */
-async function naming<T>(chunks: string, run: (chunks: string) => Promise<T>): Promise<T> {
+/** Runs `run`; its error names the chunks that caused it. */
+async function naming<T>(chunks: Range, run: (name: string) => Promise<T>): Promise<T> {
   try {
-    return await run(chunks);
+    return await run(chunksText(chunks));
   } catch (error) {
-    const isNamed = !(error instanceof CalculationError) || error.code === failRunCode;
-    if (isNamed || /^chunks? \d[^:]*: /.test(error.message)) throw error;
-    const { code, details, cause = error } = error;
-    throw new CalculationError(code, `${chunks}: ${error.message}`, { cause, details });
+    throw error instanceof CalculationError ? withChunks(error, chunks) : error;
   }
 }
+
+const oneChunk = (index: number): Range => ({ from: index, to: index + 1 });
 
 /** Folds partials in index order into one that covers a range; chunks of it that none of them covers are gaps. */
 export async function runFold(

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { decodeJson, unlessUnreadable } from "../model/decode.ts";
 import { isUnreadable } from "../model/errors.ts";
 import { countOf } from "../model/figures.ts";
-import { chunksOfPack, type Range } from "../model/packs.ts";
+import { chunksOfPack } from "../model/packs.ts";
 import { type Failure, failureSchema, type Plan } from "../model/run.ts";
 import { parseFailure, parseTried, runBlobs, workName } from "../model/runBlobs.ts";
 import { versions } from "../model/versions.ts";
@@ -22,7 +22,7 @@ const failureViewSchema = z
     pack: count.describe("The number of the pack, if the work is a pack.").exactOptional(),
     generation,
     send: z.int().positive(),
-    ...failureSchema.omit({ v: true }).shape,
+    ...failureSchema.omit({ v: true, named: true }).shape,
     inputs: list(z.unknown())
       .describe("The inputs of its chunks, in order: only on request, for a listed plan and a small pack.")
       .exactOptional(),
@@ -109,14 +109,10 @@ async function withChunks(
   });
 }
 
-/**
- * A record by what failed: one failure for each chunk that it names, as far as it tells of them, or for those at which its
- * send ended.
- */
+/** A record by what failed: one failure for each chunk that it names, as far as it tells of them, or for those at which its send ended. */
 function byChunk(failure: FailureView): readonly FailureView[] {
   const { gaps, chunk: _, ...one } = failure;
-  const at = chunkIn(failure.message);
-  if (gaps === undefined) return [at === undefined ? one : { ...one, chunks: at }];
+  if (gaps === undefined) return [one];
   const told = gaps.first.map(({ chunk, code, message }) => ({
     ...{ ...one, chunks: { from: chunk, to: chunk + 1 } },
     ...{ code: code || one.code, message: message || `chunk ${chunk}: failed` },
@@ -125,12 +121,6 @@ function byChunk(failure: FailureView): readonly FailureView[] {
   return more > 0
     ? [...told, { ...one, message: `${countOf(more, "further chunk")} of these failed` }]
     : told;
-}
-
-/** The chunk that a thread names in its error. */
-function chunkIn(message: string): Range | undefined {
-  const [, chunk] = /^chunk (\d+): /.exec(message) ?? [];
-  return chunk === undefined ? undefined : { from: Number(chunk), to: Number(chunk) + 1 };
 }
 
 /** The names of the first `max` records or more, and the notes of failed attempts before and among them. */
@@ -156,7 +146,7 @@ async function readRecord(client: Client, name: string): Promise<FailureView | u
 
 const viewOf = (
   { work, generation, send }: Omit<TriedNote, "attempt">,
-  { v: _version, ...failure }: Failure,
+  { v: _version, named: _named, ...failure }: Failure,
 ): FailureView => ({
   work: workName(work),
   ...(work.kind === "pack" ? { pack: work.pack } : {}),

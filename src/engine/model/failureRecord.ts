@@ -16,6 +16,8 @@ export interface ToldFailure {
   readonly laterS?: number;
   /** Where the other chunks of its pack have a partial: how many failed, and the plan that it is of, as outputs carry it. */
   readonly gaps?: { readonly failed: number; readonly plan: string | undefined };
+  /** The message tells the chunks that it is about. */
+  readonly named?: true;
   /** The chunk at which the send ended with its thread. */
   readonly chunk?: number | undefined;
 }
@@ -28,7 +30,7 @@ const toldCharactersMax = 500;
  * `plan`: its SHA-256.
  */
 export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
-  const { cause, code, attempts, attemptsMax, final, gaps, chunk, laterS } = failure;
+  const { cause, code, attempts, attemptsMax, final, gaps, chunk, laterS, named } = failure;
   const message = failure.message.slice(0, limits.errorCharactersMax);
   const record: Failure = { v: versions.failure, ...failure, message };
   const metadata: Record<string, string> = {
@@ -42,6 +44,7 @@ export function encodeFailure(failure: Omit<Failure, "v">, plan?: string) {
     ...(gaps === undefined ? {} : { failed: String(gaps.failed) }),
     ...(gaps === undefined || plan === undefined ? {} : { plan: planTag(plan) }),
     ...(chunk === undefined ? {} : { chunk: String(chunk) }),
+    ...(named === undefined ? {} : { named: "1" }),
   };
   return { body: JSON.stringify(record), write: { contentType: "application/json", metadata } };
 }
@@ -56,6 +59,7 @@ export function decodeToldFailure(metadata: Readonly<Record<string, string>>): T
     attemptsMax: number("attemptsmax"),
     final: metadata["final"] === "1",
     ...(number("later") === 0 ? {} : { laterS: number("later") }),
+    ...(metadata["named"] === undefined ? {} : { named: true }),
     ...(metadata["chunk"] === undefined ? {} : { chunk: number("chunk") }),
     ...(number("failed") === 0 ? {} : { gaps: { failed: number("failed"), plan: metadata["plan"] } }),
   };

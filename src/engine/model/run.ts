@@ -206,6 +206,8 @@ export const failureSchema = z.object({
   laterS: count.optional(),
   /** Chunks concerned; absent for plan, combine and finish. */
   chunks: rangeSchema.optional(),
+  /** The message tells these chunks; else they are those of the whole pack. */
+  named: z.literal(true).optional(),
   /** The one of them at which the send ended with its thread, where that is known. */
   chunk: count.optional(),
   /** Where the others of its pack have a partial: how many chunks failed, and why the first of them did (rule 32). */

@@ -72,7 +72,7 @@ export async function computePack(
   // refuse the note of this attempt's end, which tells for how long its message is hidden.
   let noted = Promise.resolve();
   const onThrew = (failure: ChunkFailure): void => {
-    noted = noted.then(() => noteTried(ports, message, { ...failure, attemptsMax }));
+    noted = noted.then(() => noteTried(ports, message, { ...failure, named: failure.chunks, attemptsMax }));
   };
   const how = { gaps: allowed, retry, atOnceMax: message.atOnceMax, onSave, onThrew };
   const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, how).finally(() => noted);

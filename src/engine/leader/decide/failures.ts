@@ -148,10 +148,9 @@ function checkTolerance(
   }
   const pack = first?.work.kind === "pack" ? first.work.pack : undefined;
   const records = failures.filter(({ work }) => work.kind === "pack" && work.pack === pack);
-  const why = whyFailed(records) ?? first?.message ?? "";
-  // A thread names the chunk or chunks where it can; anything else happened to the whole pack.
-  const named = pack === undefined || /^chunks? \d[^:]*: /.test(why);
-  const where = named ? "" : `${chunksText(chunksOfPack(layout, pack))}: `;
+  const { why, named = false } = whyFailed(records) ?? { why: first?.message ?? "", ...first };
+  // What tells no chunks happened to the whole pack.
+  const where = named || pack === undefined ? "" : `${chunksText(chunksOfPack(layout, pack))}: `;
   // A pack without a partial counts whole, whichever of its chunks failed: the true number may be lower.
   const all =
     tolerated === 0 ? "" : `more than ${tolerated} of ${plannedChunks(layout, state)} chunks failed`;

@@ -14,7 +14,7 @@ export type Verdict =
   | { readonly kind: "replace"; readonly alone: boolean; readonly excluded?: readonly FailedChunk[] }
   | { readonly kind: "fail"; readonly why: string };
 
-type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final" | "chunk">;
+type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final" | "chunk" | "named">;
 
 /** The chunks of a pack, and how many of them may fail. */
 interface Leeway {
@@ -46,7 +46,7 @@ export function verdictOf(
   made: Pick<Sends, "sends" | "since">,
   pack?: Leeway,
 ): Verdict {
-  if (records.some(isHopeless)) return { kind: "fail", why: whyFailed(records) ?? "" };
+  if (records.some(isHopeless)) return { kind: "fail", why: whyFailed(records)?.why ?? "" };
   const ended = new Set(records.map((one) => one.send));
   const last = Math.max(made.sends, ...ended);
   for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return { kind: "wait" };
@@ -75,11 +75,13 @@ function mayExclude(chunk: number, excluded: readonly FailedChunk[], pack: Leewa
 
 const isHopeless = (one: Ended): boolean => one.final || one.cause === "storage-lost";
 
-/** Why no other send may follow these; undefined where one may. */
-export const whyFailed = (records: readonly Ended[]): string | undefined => causeIn(records)?.why;
+/** Why no other send may follow these; undefined where one may. `named`: it tells the chunks that it is about. */
+export const whyFailed = (records: readonly Ended[]): Pick<Cause, "why" | "named"> | undefined =>
+  causeIn(records);
 
 interface Cause {
   readonly why: string;
+  readonly named: boolean;
   readonly code: string;
   /** What the thread was at. */
   readonly chunk: number | undefined;
@@ -100,7 +102,13 @@ function causeIn(records: readonly Ended[]): Cause | undefined {
 }
 
 function causeOf(ends: readonly Ended[]): Cause {
-  const { message = "", code = "" } = ends.at(-1) ?? {};
-  const why = ends.every(hasDied) ? `ended its process ${ends.length} times, alone` : message;
-  return { why, code, chunk: ends.findLast(({ chunk }) => chunk !== undefined)?.chunk };
+  const { message = "", code = "", named = false } = ends.at(-1) ?? {};
+  const died = ends.every(hasDied);
+  const why = died ? `ended its process ${ends.length} times, alone` : message;
+  return {
+    why,
+    named: named && !died,
+    code,
+    chunk: ends.findLast(({ chunk }) => chunk !== undefined)?.chunk,
+  };
 }

@@ -2,6 +2,7 @@ import { attemptsFor } from "../../calculation/chunkAttempts.ts";
 import {
   CalculationError,
   CorruptDataError,
+  chunksNamed,
   LeasefoldError,
   mayPass,
   messageOf,
@@ -112,7 +113,8 @@ export async function endAttempt(
   const failed = (last: boolean) => ports.log(logEvents.workFailed({ ...about, code, message: why, last }));
   const attemptsMax = attemptsFor(error, spec.attempts ?? limits.attemptsDefault);
   const final = failsEveryTime(error, kind, spec);
-  const failure = { code, message: why, attempts: attempt, attemptsMax };
+  const named = error instanceof LeasefoldError ? chunksNamed(error) : undefined;
+  const failure = { code, message: why, attempts: attempt, attemptsMax, named };
   const askedFor = attemptAskedFor(message, error);
   const last = askedFor === undefined && (final || attempt >= attemptsMax);
   switch (fateOf(error, { last, asked: isAsked(kind) })) {

@@ -2,6 +2,7 @@ import { CorruptDataError } from "../../model/errors.ts";
 import { encodeFailure } from "../../model/failureRecord.ts";
 import { type MessageOf, type WorkMessage, workOf } from "../../model/message.ts";
 import { encodeVerified, type Verified } from "../../model/output.ts";
+import type { Range } from "../../model/packs.ts";
 import type { Failure } from "../../model/run.ts";
 import { resultBlobs, runBlobs } from "../../model/runBlobs.ts";
 import { specDiffers } from "../../model/storedSpec.ts";
@@ -9,7 +10,10 @@ import { createOrReplace, persist } from "../../storage/callSteps.ts";
 import { refusal, writeAnswer } from "../answerSoFar.ts";
 import { DroppedError, type WorkerPorts } from "../ports.ts";
 
-type FailedAttempt = Omit<Failure, "v" | "chunks">;
+type FailedAttempt = Omit<Failure, "v" | "chunks" | "named"> & {
+  /** The chunks that the message tells; of a pack as a whole none. */
+  readonly named?: Range | undefined;
+};
 
 /**
  * Ends a send that will have no output: a record for the leader, or for a client's question the answer that there is
@@ -53,7 +57,7 @@ async function recordFailure(
   const work = workOf(message);
   if (work === undefined) return "nothing";
   const name = runBlobs(message.run, message.uid).failure(work, message.gen, message.send);
-  const { body, write } = encodeFailure({ ...failure, ...chunksOf(message) }, message.plan);
+  const { body, write } = encodeFailure({ ...failure, ...chunksOf(message, failure) }, message.plan);
   return (await storage.blobs.create(names.runs, name, body, write)).kind;
 }
 
@@ -70,14 +74,17 @@ export async function noteTried(
   if (work === undefined) return;
   const { storage, names } = ports;
   const name = runBlobs(message.run, message.uid).tried(work, message.gen, message.send);
-  const { body, write } = encodeFailure({ ...failure, ...chunksOf(message), cause: "error" });
+  const { body, write } = encodeFailure({ ...failure, ...chunksOf(message, failure), cause: "error" });
   // If this fails, the next attempt writes its own note, or a record.
   const put = () => createOrReplace(storage.blobs, [names.runs, name], body, write);
   await (failure.laterS === undefined ? put() : persist(ports, put)).catch(() => {});
 }
 
-const chunksOf = (message: WorkMessage) =>
-  message.kind === "compute" ? { chunks: { from: message.from, to: message.to } } : {};
+/** Those that the message of the failure tells, else the whole pack. */
+const chunksOf = (message: WorkMessage, { named }: Pick<FailedAttempt, "named">) => ({
+  named: named && (true as const),
+  ...(message.kind === "compute" ? { chunks: named ?? { from: message.from, to: message.to } } : {}),
+});
 
 /** Whether there is a run of this id and uid. Throws when storage cannot be read. */
 async function isKnown({ documents }: WorkerPorts, message: WorkMessage): Promise<boolean> {

@@ -82,6 +82,7 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
     return {
       ...{ ok: false, code, laterS: details["laterS"] },
       ...{ attempts: details["attempts"], over: details["over"], program: details["program"] },
+      chunks: details["chunks"],
       // User code may quote whole files; this goes into logs and records, several times over.
       message: messageOf(error).slice(0, limits.errorCharactersMax),
       stack: stackOf(error)?.slice(0, limits.errorCharactersMax),

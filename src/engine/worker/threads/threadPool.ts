@@ -141,6 +141,8 @@ function unwrapped(result: ThreadAnswer, code: string | undefined): Value {
   if (result.ok) return result;
   if (result.code === "other-code") throw new OtherCodeError(code ?? "", result.has);
   const { code: failed, message, stack, ...asked } = result;
-  const { laterS, attempts, over, program } = asked;
-  throw new CalculationError(failed, message, { details: { stack, laterS, attempts, over, program } });
+  const { laterS, attempts, over, program, chunks } = asked;
+  throw new CalculationError(failed, message, {
+    details: { stack, laterS, attempts, over, program, chunks },
+  });
 }

@@ -106,6 +106,8 @@ export type ThreadAnswer =
       readonly attempts?: unknown;
       readonly over?: unknown;
       readonly program?: unknown;
+      /** Those that the message tells. */
+      readonly chunks?: unknown;
     };
 
 /**

@@ -1,5 +1,5 @@
 import { placeOf } from "../../calculation/placeOf.ts";
-import { CalculationError, messageOf, ThreadEndedError } from "../../model/errors.ts";
+import { CalculationError, messageOf, ThreadEndedError, withChunks } from "../../model/errors.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
 import type { MarkedChunk } from "./chunkMark.ts";
 import type { ThreadWork } from "./threadTask.ts";
@@ -39,5 +39,5 @@ export function inChunk(error: Error, chunk: MarkedChunk | undefined, limitMs: n
   if (!(error instanceof CalculationError) || chunk === undefined) return error;
   const { index, sinceMs } = chunk;
   if (error.code !== "time-limit" || sinceMs <= limitMs / 2) return new ThreadEndedError(error, index);
-  return new CalculationError(error.code, `chunk ${index}: ${error.message}`, { cause: error.cause });
+  return withChunks(error, { from: index, to: index + 1 });
 }
