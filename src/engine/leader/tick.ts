@@ -65,7 +65,7 @@ export class Coordinator {
   #term: Term | undefined;
   #wokenMeanwhile = false;
   /** Ends the pause of a contender that waits; one for each time. */
-  #pollNow = new AbortController();
+  #contending = new AbortController();
   #sequence = 0;
   #aboveTerm = 0;
 
@@ -92,13 +92,15 @@ export class Coordinator {
     const woken = request.startedBy === "wake";
     if (this.#busy) {
       this.#wokenMeanwhile ||= woken;
-      // A leader that hands over wakes others, and who waits for its lease here would poll only after a pause.
-      if (woken) this.#pollNow.abort();
-      if (woken) this.pollNow();
+      if (woken) {
+        // A leader that hands over wakes others, and who waits for its lease here would poll only after a pause.
+        this.#contending.abort();
+        this.pollNow();
+      }
       return { kind: "busy" };
     }
     this.#busy = true;
-    const stop = (): void => this.#pollNow.abort();
+    const stop = (): void => this.#contending.abort();
     request.stopping?.addEventListener("abort", stop);
     let raced: Raced;
     try {
@@ -149,8 +151,8 @@ export class Coordinator {
       stopping,
       aboveTerm: this.#aboveTerm,
       pollNow: () => {
-        const { signal } = this.#pollNow;
-        if (signal.aborted) this.#pollNow = new AbortController();
+        const { signal } = this.#contending;
+        if (signal.aborted) this.#contending = new AbortController();
         return signal;
       },
       worthLeading: async ({ poll, signal }) =>
