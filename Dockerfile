@@ -1,10 +1,12 @@
 # Workers in containers: docs/WORKERS.md. `docker build -t leasefold .`; calculations/ holds your own.
-FROM node:24.21.0-slim AS build
+# The digest is that of the image for all platforms; Dependabot moves it with the tag.
+FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
 WORKDIR /src
 COPY . .
-RUN npm run build
+# An install script fetches what no lockfile hashes, and none is needed: this image has its Node.
+RUN npm ci --workspaces=false --ignore-scripts && node scripts/build.mjs
 
-FROM node:24.21.0-slim
+FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 WORKDIR /app
 COPY --from=build /src/package.json /src/host.json ./
 COPY --from=build /src/bin bin

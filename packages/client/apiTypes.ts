@@ -386,7 +386,7 @@ export type Verification = {
     sha256: string;
     equal: boolean;
   };
-  /** `none`: the plan is a count and has no inputs. */
+  /** `inputs`: the lists of inputs that the plan names, not the bytes of files: a pack that is computed again reads its files under the ETags in those lists, and fails with `file-changed` where one was written since. `none`: the plan is a count and has no inputs. */
   documents: {
     spec: "equal" | "different" | "none";
     plan: "equal" | "different" | "none";
@@ -752,7 +752,7 @@ export type Inputs = {
   bytes: number;
   /** Of the newest file. */
   modifiedAt: string;
-  /** Of a single file, where an upload left it. */
+  /** Of a single file, as whoever wrote it stated it. Nobody has compared it with the bytes. */
   sha256?: string;
 };
 

@@ -39,6 +39,8 @@ export const ruleNames = [
   "workflow-identity",
   "workflow-commit",
   "workflow-publish",
+  "image-base",
+  "image-scripts",
 ] as const;
 
 /** What is wrong: which rule says so, of which file. */

@@ -19,7 +19,7 @@ export interface Project {
 
 const root = join(import.meta.dirname, "..", "..");
 const wanted =
-  /^(infra\/.*|\.ci\/.*|\.github\/workflows\/.*|[^/]+\.(json|yaml|md)|\.funcignore|src\/.*\.ts|docs\/[^/]+\.md|scripts\/(build|ownCalculations)\.mjs)$/;
+  /^(infra\/.*|\.ci\/.*|\.github\/workflows\/.*|[^/]+\.(json|yaml|md)|\.funcignore|Dockerfile|src\/.*\.ts|docs\/[^/]+\.md|scripts\/(build|ownCalculations)\.mjs)$/;
 
 /** Reads the files of the repository that the check is about. */
 export function readFiles(): Map<string, string> {

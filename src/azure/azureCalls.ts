@@ -97,11 +97,8 @@ export const metadataOf = (metadata: Readonly<Record<string, string>> | undefine
   Object.fromEntries(Object.entries(metadata ?? {}).map(([key, value]) => [key.toLowerCase(), value]));
 
 /** What a write sets besides the body. */
-export const headersOf = ({ contentType, metadata }: BlobWrite, md5?: Uint8Array) => ({
-  blobHTTPHeaders: {
-    blobContentType: contentType ?? "application/octet-stream",
-    ...(md5 && { blobContentMD5: md5 }),
-  },
+export const headersOf = ({ contentType, metadata }: BlobWrite) => ({
+  blobHTTPHeaders: { blobContentType: contentType ?? "application/octet-stream" },
   metadata: metadataOf(metadata),
 });
 
@@ -115,20 +112,15 @@ interface AnsweredProperties {
   readonly etag?: string | undefined;
   readonly lastModified?: Date | undefined;
   readonly contentType?: string | undefined;
-  /** Of a range, MD5 of the range. */
-  readonly contentMD5?: Uint8Array | undefined;
-  readonly blobContentMD5?: Uint8Array | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 export function propertiesOf(answer: AnsweredProperties, bytes: number): BlobProperties {
-  const md5 = answer.blobContentMD5 ?? answer.contentMD5;
   return {
     etag: unquoted(answer.etag),
     lastModifiedMs: answer.lastModified?.getTime() ?? 0,
     bytes,
     contentType: answer.contentType ?? "application/octet-stream",
-    ...(md5 === undefined ? {} : { md5: Buffer.from(md5).toString("base64") }),
     metadata: metadataOf(answer.metadata),
   };
 }

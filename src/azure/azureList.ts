@@ -68,7 +68,6 @@ function blobOf(reader: XmlReader): ListedBlob {
   let etag: string | undefined;
   let lastModified: Date | undefined;
   let contentType: string | undefined;
-  let md5 = "";
   const metadata: [string, string][] = [];
   reader.children((part) => {
     if (part === "Name") name = nameOf(reader);
@@ -79,13 +78,12 @@ function blobOf(reader: XmlReader): ListedBlob {
         else if (property === "Etag") etag = reader.text();
         else if (property === "Content-Length") bytes = bytesOf(reader.text());
         else if (property === "Content-Type") contentType = reader.text();
-        else if (property === "Content-MD5") md5 = reader.text();
       });
     }
   });
   if (name === "") throw new SyntaxError("the answer holds a blob without a name");
   const properties = propertiesOf({ etag, lastModified, contentType }, bytes);
-  return { ...properties, ...(md5 === "" ? {} : { md5 }), name, metadata: Object.fromEntries(metadata) };
+  return { ...properties, name, metadata: Object.fromEntries(metadata) };
 }
 
 /** A name with characters that XML cannot hold is percent-encoded and marked so. */

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { BlobRequestConditions, BlockBlobClient } from "@azure/storage-blob";
 import pMap from "p-map";
 import type { BlobStore, BlobWrite, Conflict, Created, Replaced } from "../engine/storage/ports.ts";
@@ -58,9 +58,9 @@ export async function uploadBody(
       return await outcomeOf(putBlob(blob, bytes, writeNow(), conditions), ifMatch);
     }
     const begun = [first.value as Uint8Array, second.value];
-    const { ids, md5 } = await stageAll(blob, begun, blocks, signal);
+    const ids = await stageAll(blob, begun, blocks, signal);
     const commit = call(`Put Block List ${whereOf(blob)}`, { signal }, async (abortSignal) =>
-      replacedBy(await blob.commitBlockList(ids, { abortSignal, conditions, ...headersOf(writeNow(), md5) })),
+      replacedBy(await blob.commitBlockList(ids, { abortSignal, conditions, ...headersOf(writeNow()) })),
     );
     return await outcomeOf(commit, ifMatch);
   } finally {
@@ -77,26 +77,23 @@ function outcomeOf(
   return withOutcomes(created, createOutcomes);
 }
 
-/** Stages the blocks. The first failure ends it. The service computes no MD5 of a block list, so the caller sends it. */
+/** Stages the blocks. The first failure ends it. */
 async function stageAll(
   blob: BlockBlobClient,
   begun: readonly Uint8Array[],
   blocks: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
-): Promise<{ readonly ids: string[]; readonly md5: Uint8Array }> {
+): Promise<string[]> {
   const upload = randomUUID();
-  const md5 = createHash("md5");
   async function* all(): AsyncGenerator<Uint8Array> {
     for (const bytes of begun) yield bytes;
     yield* blocks;
   }
   const stageOne = async (bytes: Uint8Array, index: number): Promise<string> => {
     const id = Buffer.from(`${upload}-${String(index).padStart(5, "0")}`).toString("base64");
-    md5.update(bytes);
     const stage = (abortSignal: AbortSignal) => blob.stageBlock(id, bytes, bytes.length, { abortSignal });
     await call(`Put Block ${whereOf(blob)}`, { signal }, stage, bytes.length);
     return id;
   };
-  const ids = await pMap(all(), stageOne, { concurrency: uploadBlocksAtOnce });
-  return { ids, md5: md5.digest() };
+  return await pMap(all(), stageOne, { concurrency: uploadBlocksAtOnce });
 }

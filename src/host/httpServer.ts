@@ -7,6 +7,7 @@ import {
   STATUS_CODES,
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { type ConnectionLimits, guardConnections } from "./connectionGuard.ts";
 import { type Refusal, refusalOf, refusalOfKey } from "./httpGate.ts";
 import type { Listener } from "./timerTrigger.ts";
 
@@ -68,6 +69,7 @@ export async function startHttpServer<T>(options: {
   /** One that rejects is answered with 500. */
   readonly serve: (target: T, request: HttpIncoming) => Promise<HttpAnswer>;
   readonly onFailure: (target: T, error: unknown) => void;
+  readonly limits?: ConnectionLimits;
 }): Promise<HttpListener> {
   const route = makeRouter(options.routePrefix, options.routes);
 
@@ -105,6 +107,7 @@ export async function startHttpServer<T>(options: {
     response.once("close", () => open.delete(response));
     answer(request, response).catch(() => response.destroy());
   });
+  guardConnections(server, options.limits);
   if (options.port !== undefined) await listen(server, options.port);
   const address = server.address() as AddressInfo | null;
   return {

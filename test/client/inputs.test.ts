@@ -1,5 +1,6 @@
+import { hash } from "node:crypto";
 import { expect, test } from "vitest";
-import { deleteInputs, inputs } from "../../src/engine/client/inputs.ts";
+import { deleteInputs, inputs, uploadBytes } from "../../src/engine/client/inputs.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
 async function uploadedWorld() {
@@ -59,4 +60,29 @@ test("the container's name counts where it leads, and not within a path", async 
 test("an account without uploads has none", async () => {
   const { client } = await clientWorld({ places: false });
   expect(await inputs(client)).toEqual([]);
+});
+
+test("an upload compares bytes that it reads back, whatever hash the metadata of a blob states", async () => {
+  const { client, storage } = await uploadedWorld();
+  const mine = Buffer.from("mine");
+  const metadata = { sha256: hash("sha256", mine) };
+  await storage.blobs.create(names.inputs, "planted", "evil", { metadata });
+  expect(await failureOf(uploadBytes(client, "planted", mine, { replace: false }))).toMatchObject({
+    code: "other-content",
+  });
+  expect(await uploadBytes(client, "planted", mine, { replace: true })).toMatchObject(metadata);
+  const now = await storage.blobs.read(names.inputs, "planted");
+  expect(now.kind === "found" && Buffer.from(now.body).toString()).toBe("mine");
+  // The same bytes under another hash are no change.
+  await storage.blobs.create(names.inputs, "same", mine, { metadata: { sha256: "other" } });
+  expect(await uploadBytes(client, "same", mine, { replace: false })).toMatchObject(metadata);
+  // A blob that appears between the first look and the write.
+  const { create } = storage.blobs;
+  storage.blobs.create = async (container, name, body, write) => {
+    await create(container, name, "evil", { metadata });
+    return create(container, name, body, write);
+  };
+  expect(await failureOf(uploadBytes(client, "late", mine, { replace: false }))).toMatchObject({
+    code: "other-content",
+  });
 });

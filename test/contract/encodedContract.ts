@@ -16,25 +16,22 @@ export function encodedContract(connectionString: () => string): void {
     expect(Buffer.compare(await bytesOf(part.body), body.subarray(100, 5_100))).toBe(0);
   });
 
-  it("gives a calculation the stored bytes of such a blob, and its MD5 as a hash", async () => {
+  it("gives a calculation the stored bytes of such a blob", async () => {
     const { blobs, container } = await encoded(connectionString());
     const files = blobFiles(blobs);
     const [fact = expect.fail("nothing was listed")] = (await files.list(container, undefined)).files;
-    expect(fact).toMatchObject({ bytes: body.length, hashes: [expect.stringMatching(/^md5:/)] });
+    expect(fact).toMatchObject({ bytes: body.length });
     expect(Buffer.compare(await files.read(fact, 0, body.length), body)).toBe(0);
     expect(Buffer.compare(await files.read(fact, 7, 1_007), body.subarray(7, 1_007))).toBe(0);
   });
 
-  it("reads a blob that was deleted and put back, and no other content of that size", async () => {
+  it("does not read a blob that was deleted and put back, even with the same content", async () => {
     const { blobs, container } = await encoded(connectionString());
     const files = blobFiles(blobs);
     const [fact = expect.fail("nothing was listed")] = (await files.list(container, undefined)).files;
     await blobs.remove(container, "a.csv");
     await expect(files.read(fact, 0, 10)).rejects.toMatchObject({ code: "file-missing" });
     await blobs.create(container, "a.csv", body);
-    expect(Buffer.compare(await files.read(fact, 0, body.length), body)).toBe(0);
-    await blobs.remove(container, "a.csv");
-    await blobs.create(container, "a.csv", Buffer.alloc(body.length));
     await expect(files.read(fact, 0, 10)).rejects.toMatchObject({ code: "file-changed" });
   });
 }

@@ -135,6 +135,46 @@ export const plants: readonly Plant[] = [
       inContainers,
     ),
   ),
+  ...(
+    [
+      [/QUOTES_TOKEN: who may read/, "template.containers.0.env.0", { name: "QUOTES_TOKEN", value: "abc" }],
+      [
+        /OTEL_EXPORTER_OTLP_HEADERS: who may read/,
+        "template.containers.0.env.1",
+        { name: "OTEL_EXPORTER_OTLP_HEADERS", value: "a=b" },
+      ],
+      [
+        /LEASEFOLD_WEBHOOK_SECRET: who may read/,
+        "template.containers.0.env.1",
+        { name: "LEASEFOLD_WEBHOOK_SECRET", value: "abc" },
+      ],
+      [/ANY: who may read/, "template.containers.0.env.0", { name: "ANY", secretRef: "nowhere" }],
+      [
+        /quotes-token: a secret of containers/,
+        "configuration.secrets.0",
+        { name: "quotes-token", value: "abc" },
+      ],
+      [
+        /quotes-token: a secret of containers/,
+        "configuration.secrets.0.keyVaultUrl",
+        "abc-of-twelve-characters",
+      ],
+      [/quotes-token: a secret of containers/, "configuration.secrets.0.identity", undefined],
+    ] as const
+  ).map(([says, path, to]) =>
+    plant("secret", says, deployed(workers, `properties.${path}`, to, inContainers)),
+  ),
+  plant(
+    "image-base",
+    /name the base by its digest/,
+    inText("Dockerfile", "node:24.21.0-slim@sha256:", "node:24.21.0-slim:"),
+  ),
+  plant(
+    "image-scripts",
+    /install by npm ci --ignore-scripts alone/,
+    inText("Dockerfile", " --ignore-scripts", ""),
+  ),
+  plant("image-scripts", /npm run build/, inText("Dockerfile", "node scripts/build.mjs", "npm run build")),
   plant("resource-name", /storageAccounts cannot be called lf-/, deployed(account, "name", "lf-data")),
   plant("resource-name", /virtualNetworks\/subnets/, deployed(subnet, "name", "net/-apps", inNetwork)),
   plant(
@@ -539,6 +579,11 @@ export const compiledPlants: readonly Plant[] = [
     "secret",
     /listKeys\(/,
     compiled(["outputs", "key", "value"], "[listKeys(resourceId('x'), '2025-01-01').keys[0].value]"),
+  ),
+  plant(
+    "secret",
+    /webhookSecret may hold a secret/,
+    compiled(["parameters", "webhookSecret"], { type: "string" }),
   ),
   plant("role-order", /apps must depend on appRoles/, compiled(["resources", "apps", "dependsOn"], ["data"])),
   plant(

@@ -10,6 +10,7 @@ import { StorageError } from "../../src/engine/model/errors.ts";
 import { scheduleBlob, scheduledRunId } from "../../src/engine/model/names.ts";
 import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import { decodeMarks } from "../../src/engine/model/schedule.ts";
+import { requestHashOf } from "../../src/engine/model/storedSpec.ts";
 import type { BlobStore } from "../../src/engine/storage/ports.ts";
 import { dueWithin } from "../support/dueWithin.ts";
 import { rangesCalculations } from "../support/rangesCode.ts";
@@ -229,4 +230,74 @@ test("a due run carries its tags and parameters with templates filled", async ()
     ...{ schedule: "s", by: "schedule s", params: { chunks: 3, list: false } },
     ...{ tags: { night: "2030-01-01", team: "risk" }, retryAfterS: [60] },
   });
+});
+
+/** The spec that a leader writes for the first due time, and a world in which that time is due and nothing is written yet. */
+async function plantable() {
+  const run = { params: { chunks: 3, list: false }, tags: { team: "risk" }, reuse: true as const };
+  const [honest, planted] = [await scheduled("allow", run), await scheduled("allow", run)];
+  await honest.world.advance(minuteMs);
+  await honest.serve("leader");
+  const [id = ""] = await honest.runs();
+  const found = await honest.storage.blobs.read(honest.names.runs, specBlob(id));
+  if (found.kind === "missing") throw new Error("there is no spec");
+  await planted.world.advance(minuteMs);
+  return { ...planted, id, spec: JSON.parse(new TextDecoder().decode(found.body)) };
+}
+
+test.each([
+  ["other parameters", { params: { chunks: 1, list: false } }],
+  ["a uid of its own", { uid: "otheruid0001" }],
+  ["another name of who submitted", { by: "somebody" }],
+  ["other tags", { tags: {} }],
+  ["another number of attempts", { attempts: 1 }],
+  ["a run to reuse", { reuse: { run: "mine", uid: "u1" } }],
+  ["nothing of a schedule", { schedule: undefined }],
+])(
+  "a spec that is planted under the id of the next run, with %s, is not taken as the schedule's",
+  async (_what, change) => {
+    const { serve, storage, names, runs, marksNow, log, id, spec } = await plantable();
+    const planted = { ...spec, ...change };
+    const body = JSON.stringify({ ...planted, requestHash: requestHashOf(planted) });
+    await storage.blobs.create(names.runs, specBlob(id), body);
+    // With a state as well, as if somebody had submitted it whole.
+    await storage.blobs.create(names.runs, runBlobs(id, planted.uid).state, "{}");
+    await serve("leader");
+    expect(await runs()).toEqual([]);
+    expect(scheduledRunId("s", (await marksNow()).skipped ?? 0)).toBe(id);
+    expect(log.flatMap(({ event, fields }) => (event === "schedule-skipped" ? [fields["why"]] : []))).toEqual(
+      ["id-taken"],
+    );
+  },
+);
+
+test("a spec with all the bytes that a leader writes is the schedule's, whoever wrote it", async () => {
+  const { serve, storage, names, runs, marksNow, id, spec } = await plantable();
+  await storage.blobs.create(names.runs, specBlob(id), JSON.stringify(spec));
+  await serve("leader");
+  expect(await runs()).toEqual([id]);
+  expect(scheduledRunId("s", (await marksNow()).last ?? 0)).toBe(id);
+});
+
+test("a spec that a leader left behind is taken by the next one, also where the run before has something to give by now", async () => {
+  const { world, storage, serve, names, runs, marksNow } = await scheduled("allow", {
+    ...{ params: { chunks: 1, list: false }, reuse: true as const },
+  });
+  await world.advance(minuteMs);
+  await serve("first");
+  const [before = ""] = await runs();
+  await world.advance(minuteMs);
+  const dies = async () => {
+    throw new StorageError("busy", "", undefined, "the process is dead");
+  };
+  await serve("dies", ({ create }) => ({
+    create: (container, ...rest) => (container === names.active ? dies() : create(container, ...rest)),
+  }));
+  expect(await runs()).toEqual([before]);
+  await world.advance(2_000);
+  await serve("next");
+  const [, run = ""] = await runs();
+  expect(scheduledRunId("s", (await marksNow()).last ?? 0)).toBe(run);
+  const found = await storage.blobs.head(names.active, run);
+  expect(found.kind === "found" && found.properties.metadata["want"]).toBe("run");
 });

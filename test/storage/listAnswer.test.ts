@@ -35,7 +35,6 @@ describe("a list answer of the service", () => {
           lastModifiedMs: Date.UTC(2026, 6, 27, 10, 12, 14),
           bytes: 812,
           contentType: "application/json; ms=812; attempt=1",
-          md5: "XrY7u+Ae7tCTyyK7j1rNww==",
           metadata: { sha: "ab", rows: "7" },
         },
       ],

@@ -198,6 +198,9 @@ const words: Readonly<Record<PackOutcome, string>> = {
   unanswered: "not answered in time",
 };
 
+/** No input file is hashed: the packs that are computed again read theirs under the ETags in the list. */
+const documentNames: Readonly<Record<string, string>> = { inputs: "list of inputs" };
+
 const documentWords: Readonly<Record<DocumentOutcome, string>> = {
   equal: "as recorded",
   different: "NOT as recorded",
@@ -214,7 +217,9 @@ async function tellVerification(
     : paint(session.cli.out, "red", "its bytes do not have the SHA-256 of its manifest");
   await session.print(`${run}: ${bytes}`);
   const checked = Object.entries(documents).filter(([, outcome]) => outcome !== "none");
-  const told = checked.map(([name, outcome]) => `${name} ${documentWords[outcome]}`).join(", ");
+  const told = checked
+    .map(([name, outcome]) => `${documentNames[name] ?? name} ${documentWords[outcome]}`)
+    .join(", ");
   const allRight = checked.every(([, outcome]) => outcome !== "different");
   await session.print(`${run}: ${allRight ? told : paint(session.cli.out, "red", told)}`);
   const outcomes = (Object.keys(words) as PackOutcome[]).filter((one) => packs[one] > 0);

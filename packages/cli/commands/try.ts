@@ -99,6 +99,9 @@ async function waitForDebugger(session: Session): Promise<void> {
   await session.note(
     `attach a debugger to ${inspector.url()}, such as chrome://inspect or your editor's "attach"`,
   );
+  await session.note(
+    "warning: until this command ends, every user of this machine may attach to that port too, and run code with your rights",
+  );
   inspector.waitForDebugger();
 }
 

@@ -1,4 +1,6 @@
+import type { Server } from "node:http";
 import { createRequire } from "node:module";
+import { guardConnections } from "../../../src/host/connectionGuard.ts";
 import "./azuriteLess.ts";
 import { quickenMessages, quickenRecords } from "./azuriteSpeed.ts";
 import { holdData } from "./dataLock.ts";
@@ -26,6 +28,18 @@ if (flag("--tablePort") === undefined) {
 }
 interface TableServerLike {
   status: string;
+  start(): Promise<void>;
+}
+
+// The emulator has no maximum of connections of its own, and any user of the machine can open some.
+const { default: ServerBase } = load("./common/ServerBase") as { default: { prototype: ServerBaseLike } };
+const { start } = ServerBase.prototype;
+ServerBase.prototype.start = function () {
+  guardConnections(this.httpServer);
+  return start.call(this);
+};
+interface ServerBaseLike {
+  readonly httpServer: Server;
   start(): Promise<void>;
 }
 

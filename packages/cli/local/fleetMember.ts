@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { connectStorage, type StorageConnection } from "../../../src/azure/connectStorage.ts";
 import { namesOf } from "../../../src/engine/model/names.ts";
 import { systemClock } from "../../../src/engine/storage/system.ts";
+import { guardConnections } from "../../../src/host/connectionGuard.ts";
 import { findAppDir } from "./embedded.ts";
 import { memberEnv } from "./instanceEnv.ts";
 import { type InstanceEvent, type Instances, startInstances } from "./instances.ts";
@@ -95,6 +96,7 @@ async function serveHealth(port: number, isRunning: () => boolean): Promise<Serv
     response.writeHead(runs ? 200 : 503, { "content-type": "text/plain", connection: "close" });
     response.end(runs ? "ok\n" : "the instance does not run\n");
   });
+  guardConnections(server);
   const listening = Promise.withResolvers<void>();
   server.once("error", listening.reject);
   server.listen(port, listening.resolve);

@@ -11,13 +11,26 @@ export interface InstancePort {
   close(): void;
 }
 
+/** A client that reads the answer closes at once. Whoever does not must not keep the connection. */
+const refusedMs = 5_000;
+const refusedMax = 100;
+
 /** `take` gets the socket paused; false where nobody serves now. Port 0 is any free one. Throws where it is in use. */
 export async function bindPort(wanted: number, take: (socket: Socket) => boolean): Promise<InstancePort> {
+  let refused = 0;
   // Paused, because what this process reads the other one never gets.
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     socket.on("error", () => undefined);
+    if (take(socket)) return;
+    if (refused >= refusedMax) return void socket.destroy();
+    refused += 1;
+    const timer = setTimeout(() => socket.destroy(), refusedMs);
+    socket.once("close", () => {
+      refused -= 1;
+      clearTimeout(timer);
+    });
     // Read to its end, or the client may see a broken connection instead of the answer.
-    if (!take(socket)) socket.resume().end(unavailable);
+    socket.resume().end(unavailable);
   });
   await once(server.listen(wanted, "127.0.0.1"), "listening");
   return { number: (server.address() as AddressInfo).port, close: () => void server.close() };

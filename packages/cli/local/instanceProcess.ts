@@ -5,6 +5,7 @@ import type { Readable } from "node:stream";
 import { storageHostIn } from "../../../src/azure/dataStorage.ts";
 import { LeasefoldError } from "../../../src/engine/model/errors.ts";
 import { systemClock } from "../../../src/engine/storage/system.ts";
+import { connectionLimits } from "../../../src/host/connectionGuard.ts";
 import {
   type InstanceMessage,
   type InstanceRequest,
@@ -83,6 +84,7 @@ export function startInstanceProcess(options: {
   logLines(child.stdout, "information", onMessage);
   logLines(child.stderr, "warning", onMessage);
 
+  let handing = 0;
   const alive = () => child.exitCode === null && child.signalCode === null && child.pid !== undefined;
   return {
     pid: child.pid ?? 0,
@@ -94,7 +96,14 @@ export function startInstanceProcess(options: {
     /** Hands a connection over; false where the process takes none any more. */
     serve(socket: Socket): boolean {
       if (!child.connected) return false;
+      // The channel hands over one at a time, and none to a process that is busy or frozen.
+      if (handing >= connectionLimits.connectionsMax) {
+        socket.destroy();
+        return true;
+      }
+      handing += 1;
       child.send({ kind: "connection" } satisfies InstanceRequest, socket, {}, (error) => {
+        handing -= 1;
         if (error) socket.destroy();
       });
       return true;

@@ -89,6 +89,27 @@ describe("an upload", () => {
     expect(storage.meter.counts().write - before).toBe(1);
   });
 
+  test("compares bytes that it reads back, whatever hash the metadata of a blob states", async () => {
+    await put({ "d/a": "mine" });
+    const { upload, storage, text } = await world();
+    const metadata = { sha256: createHash("sha256").update("mine").digest("hex") };
+    await storage.blobs.create(names.inputs, "d/a", "evil", { metadata });
+    expect(await failureOf(upload(["d"]))).toMatchObject({ code: "other-content" });
+    expect(await upload(["d"], { replace: true })).toMatchObject({ replaced: 1 });
+    expect(await text("d/a")).toBe("mine");
+    // And for a blob that appears between the list and the write.
+    const { upload: write } = storage.blobs;
+    storage.blobs.upload = async (container, name, ...rest) => {
+      await storage.blobs.create(container, name, "evil", { metadata });
+      return write(container, name, ...rest);
+    };
+    expect(await failureOf(upload(["d"], { to: "e" }))).toMatchObject({ code: "other-content" });
+    // The reverse: the same bytes under another hash are the same file.
+    storage.blobs.upload = write;
+    await storage.blobs.create(names.inputs, "f/a", "mine", { metadata: { sha256: "other" } });
+    expect(await upload(["d"], { to: "f" })).toMatchObject({ written: 0, same: 1 });
+  });
+
   test.each([
     ["another length", "longer"],
     ["the same length", "newer"],

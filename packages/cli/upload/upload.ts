@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import pMap from "p-map";
 import type { Client } from "../../../src/engine/client/client.ts";
 import { ensuringContainers } from "../../../src/engine/client/containersAndQueues.ts";
 import { InputError } from "../../../src/engine/model/errors.ts";
-import { pages } from "../../../src/engine/storage/callSteps.ts";
+import { holdsBytes, pages } from "../../../src/engine/storage/callSteps.ts";
 import type { ListedBlob } from "../../../src/engine/storage/ports.ts";
 import { uploadBlockBytes } from "../../../src/engine/storage/uploadBlocks.ts";
 import { fileBody, findLocalFiles, type LocalFile, sha256OfFile } from "./localFiles.ts";
@@ -97,9 +96,7 @@ async function compare(
   const { storage, names } = client;
   const existing = new Map<string, ListedBlob>();
   const list = (cursor: string | undefined) =>
-    ensuringContainers(client, () =>
-      storage.blobs.list(names.inputs, prefix, { metadata: true, cursor, signal }),
-    );
+    ensuringContainers(client, () => storage.blobs.list(names.inputs, prefix, { cursor, signal }));
   for await (const { blobs } of pages(list)) for (const blob of blobs) existing.set(blob.name, blob);
   const same = new Set<string>();
   const differing = new Map<string, ListedBlob>();
@@ -115,20 +112,16 @@ async function compare(
   return { same, differing, others };
 }
 
-/** Whether a blob holds this file: by the hash that an upload leaves, or by its bytes if another tool wrote it. */
+/** Whether a blob holds this file. The hash in its metadata does not count: anybody who may write inputs may state it. */
 async function isSame(
   { storage, names }: Client,
   local: LocalFile,
-  { name, bytes, etag, metadata }: ListedBlob,
+  { name, bytes, etag }: ListedBlob,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   if (bytes !== local.bytes) return false;
-  if (metadata["sha256"] !== undefined) return metadata["sha256"] === (await sha256OfFile(local));
-  const found = await storage.blobs.stream(names.inputs, name, { ifMatch: etag, signal });
-  if (found.kind !== "found") return false;
-  const hash = createHash("sha256");
-  for await (const piece of found.body) hash.update(piece);
-  return hash.digest("hex") === (await sha256OfFile(local));
+  const content = { bytes, sha256: () => sha256OfFile(local) };
+  return await holdsBytes(storage.blobs, [names.inputs, name], content, { ifMatch: etag, signal });
 }
 
 async function write(
@@ -144,8 +137,9 @@ async function write(
   });
   if (kind === "created" || kind === "replaced") return;
   // Another process may have written the same content meanwhile, and so may an earlier try of this call.
-  const head = await storage.blobs.head(names.inputs, local.name, { signal: options.signal });
-  if (head.kind === "found" && head.properties.metadata["sha256"] === body.sha256()) return;
+  const content = { bytes: local.bytes, sha256: body.sha256 };
+  const { signal } = options;
+  if (await holdsBytes(storage.blobs, [names.inputs, local.name], content, { signal })) return;
   throw otherContent([local.name]);
 }
 

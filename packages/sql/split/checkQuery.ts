@@ -1,3 +1,4 @@
+import { checkGrowth } from "./checkGrowth.ts";
 import {
   type Functions,
   isTree,
@@ -24,20 +25,6 @@ const times = new Set([
   ...["current_localtime", "current_localtimestamp"],
 ]);
 
-/** Functions that make much of little, and the index of the argument that says how much. */
-const growing = new Map(
-  Object.entries({
-    repeat: 1,
-    lpad: 1,
-    rpad: 1,
-    range: -1,
-    generate_series: -1,
-    list_resize: 1,
-    array_resize: 1,
-  }),
-);
-const growthMax = 100_000;
-
 const sources = new Set("BASE_TABLE SUBQUERY JOIN TABLE_FUNCTION EXPRESSION_LIST EMPTY PIVOT".split(" "));
 const nodes = new Set(["SELECT_NODE", "SET_OPERATION_NODE"]);
 
@@ -52,9 +39,6 @@ export function checkQuery(
   columns: readonly string[] = [],
 ): void {
   checkSources(root, new Set(tables.map((name) => name.toLowerCase())));
-  const inFrom = new Set(
-    [...treesOf(root)].filter(({ type }) => type === "TABLE_FUNCTION").map((one) => one["function"]),
-  );
   for (const tree of treesOf(root)) {
     const type = textOf(tree["type"]);
     if (type === "RECURSIVE_CTE_NODE") throw refused("a recursive query may never end");
@@ -64,8 +48,8 @@ export function checkQuery(
     if (tree["class"] === "COLUMN_REF" && times.has(nameOf(tree)) && !columns.includes(nameOf(tree)))
       throw refused(`${nameOf(tree)} is another each time`, "Write the value itself");
     if (tree["class"] === "FUNCTION" || tree["class"] === "WINDOW") checkFunction(tree, functions);
-    if (tree["class"] === "FUNCTION" && !inFrom.has(tree)) checkGrowth(tree);
   }
+  checkGrowth(root, functions);
 }
 
 /**
@@ -120,23 +104,4 @@ function checkFunction(tree: Tree, functions: Functions): void {
   const isToday = name === "age" && listOf(tree["children"]).length < 2;
   if (functions.volatile.has(name) || name === "reservoir_quantile" || times.has(name) || isToday)
     throw refused(`${name}() has another answer each time`, "Write the value itself");
-}
-
-/** DuckDB makes one value in one step, which nothing interrupts and whose memory it does not count. */
-function checkGrowth(tree: Tree): void {
-  const name = textOf(tree["function_name"]).toLowerCase();
-  const index = growing.get(name);
-  if (index === undefined) return;
-  const children = listOf(tree["children"]);
-  for (const count of index < 0 ? children : [children.at(index)]) {
-    const value =
-      count?.["class"] === "CONSTANT" && isTree(count["value"]) ? count["value"]["value"] : undefined;
-    if (typeof value !== "number" || Math.abs(value) > growthMax)
-      throw refused(`${name}() needs whole numbers up to ${growthMax}, as it makes one value of that size`);
-  }
-  const inner = children
-    .flatMap((child) => [...treesOf(child)])
-    .find((one) => growing.has(textOf(one["function_name"]).toLowerCase()));
-  if (inner !== undefined)
-    throw refused(`${name}() of ${textOf(inner["function_name"])}() may need any memory`);
 }

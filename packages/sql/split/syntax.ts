@@ -1,5 +1,5 @@
 import { InputError } from "../../../src/engine/model/errors.ts";
-import { type Session, textLiteral, withSession } from "../duck/session.ts";
+import { type Row, type Session, textLiteral, withSession } from "../duck/session.ts";
 
 /**
  * Syntax trees of queries, as DuckDB's `json_serialize_sql` gives them: only SELECT statements have one. They say whether a
@@ -16,6 +16,8 @@ export interface Functions {
   readonly consistent: ReadonlySet<string>;
   /** Functions and macros whose answer depends on more than their arguments: the clock, chance or the catalog. */
   readonly volatile: ReadonlySet<string>;
+  /** Functions that may make much of little, as a number among their arguments says. */
+  readonly growing: ReadonlySet<string>;
 }
 
 export const isTree = (value: Json | undefined): value is Tree =>
@@ -75,7 +77,7 @@ export const knownFunctions = once(() => withSession(readFunctions));
 
 async function readFunctions(session: Session): Promise<Functions> {
   const rows = await session.rows(
-    "select function_name, function_type, stability, macro_definition from duckdb_functions()",
+    "select function_name, function_type, stability, macro_definition, parameter_types, return_type from duckdb_functions()",
   );
   const named = (has: (row: (typeof rows)[number]) => boolean): Set<string> =>
     new Set(rows.filter(has).map((row) => String(row["function_name"])));
@@ -88,8 +90,26 @@ async function readFunctions(session: Session): Promise<Functions> {
         ? /\b(FROM|current_timestamp|sleep_ms)\b/.test(String(definition))
         : type !== "table" && stability != null && stability !== "CONSISTENT",
     ),
+    growing: named((row) => isCall(row) && mayGrow(row) && !bounded.has(String(row["function_name"]))),
   };
 }
+
+/** A number among its arguments may say how large its value is. */
+const mayGrow = ({ parameter_types: types, return_type: result }: Row): boolean =>
+  Array.isArray(types) &&
+  types.slice(1).some((type) => /^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/.test(String(type))) &&
+  /VARCHAR|BLOB|BIT|JSON|MAP|ANY|\[|^T$/.test(String(result));
+
+/** Those of them whose value is a part of what they are given, is no larger, or has a limit of DuckDB's own. */
+const bounded = new Set([
+  ...["->", "->>", "<<", ">>", "set_bit", "to_base", "json_value", "json_extract", "json_extract_string"],
+  ...["json_extract_path", "json_extract_path_text", "array_extract", "list_extract", "list_element"],
+  ...["struct_extract", "struct_extract_at", "array_slice", "list_slice", "left", "left_grapheme", "right"],
+  ...["right_grapheme", "substr", "substring", "substring_grapheme", "regexp_extract", "regexp_extract_all"],
+  ...["lag", "lead", "nth_value", "max", "min", "max_by", "min_by", "arg_max", "arg_min", "argmax", "argmin"],
+  ...["arg_max_null", "arg_min_null", "arg_max_nulls_last", "arg_min_nulls_last"],
+  ...["reservoir_quantile", "split_part", "array_position", "list_position"],
+]);
 
 /** All trees of a value, from the root down; `into` says whether to look within one. */
 export function* treesOf(

@@ -12,6 +12,7 @@ export function delivery(project: Project): Finding[] {
   return [
     ...of("azure.yaml", azd(project)),
     ...of(".funcignore", packageFiles(project)),
+    ...of("Dockerfile", image(project.files.get("Dockerfile") ?? "")),
     ...of("docs/DEPLOY.md", duckdbVersion(project)),
     ...[...project.files].flatMap(([file, text]) =>
       file.startsWith(".github/workflows/")
@@ -107,6 +108,35 @@ function duckdbVersion({ files }: Project): Wrong[] {
     "drift-version",
     `say \`${install}\``,
   );
+}
+
+/** The image of the workers: a tag can be moved, and what npm runs besides is no package's choice. */
+function image(text: string): Wrong[] {
+  const instructions = text
+    .replace(/^\s*#.*\n/gm, "")
+    .replaceAll(/\\\n/g, " ")
+    .split("\n");
+  const stages = all(text, /^FROM\s.*\sAS\s+(\S+)/gim);
+  const named = all(text, /^FROM\s+(?:--\S+\s+)*(\S+)/gim).filter((base) => !stages.includes(base));
+  // `npm run` would install first, with scripts (scripts/pre.mjs), and npx whatever it is given.
+  const commands = instructions.flatMap((one) => (/^RUN\s/i.test(one) ? one.split(/&&|;|\|/) : []));
+  const loose = commands.filter(
+    (one) => /\b(npm|npx|yarn|pnpm|corepack)\b/.test(one) && !/\bnpm ci\b.*--ignore-scripts/.test(one),
+  );
+  return [
+    ...named
+      .filter((base) => !/@sha256:[0-9a-f]{64}$/.test(base))
+      .map(
+        (base): Wrong => [
+          "image-base",
+          `${base}: name the base by its digest, @sha256:…; a tag can be moved`,
+        ],
+      ),
+    ...unless(named.length > 0, "image-base", "there is no base"),
+    ...loose.map(
+      (one): Wrong => ["image-scripts", `${one.trim()}: install by npm ci --ignore-scripts alone`],
+    ),
+  ];
 }
 
 /** What single lines of a workflow must not say. */

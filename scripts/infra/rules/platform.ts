@@ -31,6 +31,7 @@ export function platform(project: Project): Finding[] {
       ...changesInOrder(template),
       ...regionLists(template),
       ...keys(template),
+      ...parameters(template),
     ].map(([rule, says]): Finding => ({ rule, file, says })),
   );
   return [...ofSnapshots, ...ofTemplates];
@@ -97,6 +98,7 @@ function secrets(all: readonly Resource[]): Wrong[] {
       ...(unresolved
         ? [["key-vault", `${one.name} needs keyVaultReferenceIdentity, or reads references as text`] as Wrong]
         : []),
+      ...ofContainers(one),
       ...listAt(one, "properties", "template", "containers").flatMap((container) =>
         listAt(container, "env")
           .filter((variable) => String(at(variable, "value")).startsWith("@Microsoft.KeyVault"))
@@ -109,6 +111,67 @@ function secrets(all: readonly Resource[]): Wrong[] {
       ),
     ];
   });
+}
+
+/** Whoever may read a resource or a deployment reads its plain variables. */
+const plainVariables = /^(DataStorage__|LEASEFOLD_|AzureFunctionsJobHost__)\w+$/;
+const secretName = /SECRET|TOKEN|PASSWORD|CREDENTIALS|HEADERS|CONNECTION|_KEY/i;
+
+/** Secrets of a container app come from a vault, by its identity, and its variables name them. */
+function ofContainers(one: Resource): Wrong[] {
+  const given = [...listAt(one, "properties", "configuration", "secrets")];
+  const fromVault = given.filter(
+    (secret) =>
+      at(secret, "value") === undefined &&
+      at(secret, "identity") !== undefined &&
+      /^https:\/\/[^/]+\/secrets\/[\w-]+/.test(String(at(secret, "keyVaultUrl"))),
+  );
+  const known = fromVault.map((secret) => at(secret, "name"));
+  const { template } = fieldsAt(one, "properties");
+  const containers = [...listAt(template ?? {}, "containers"), ...listAt(template ?? {}, "initContainers")];
+  const variables = containers.flatMap((container) => [...listAt(container, "env")]);
+  const isRight = (variable: Json): boolean => {
+    const name = String(at(variable, "name"));
+    if (at(variable, "secretRef") !== undefined)
+      return at(variable, "value") === undefined && known.includes(at(variable, "secretRef"));
+    return plainVariables.test(name) && !secretName.test(name);
+  };
+  return [
+    ...given
+      .filter((secret) => !fromVault.includes(secret))
+      .map(
+        (secret): Wrong => [
+          "secret",
+          `${String(at(secret, "name"))}: a secret of containers is keyVaultUrl and identity, and no value`,
+        ],
+      ),
+    ...variables
+      .filter((variable) => !isRight(variable))
+      .map(
+        (variable): Wrong => [
+          "secret",
+          `${String(at(variable, "name"))}: who may read the app or a deployment reads a plain variable; use secretRef`,
+        ],
+      ),
+  ];
+}
+
+/** Parameters that may hold a secret are left out of what a deployment shows, also those of modules. */
+function parameters(template: Json): Wrong[] {
+  if (typeof template !== "object" || template === null) return [];
+  if (Array.isArray(template)) return template.flatMap((one) => parameters(one as Json));
+  const fields = template as Fields;
+  const own = "$schema" in fields ? Object.entries(fieldsAt(fields, "parameters")) : [];
+  return [
+    ...own
+      .filter(
+        ([name, one]) =>
+          secretName.test(name.replace(/([a-z])([A-Z])/g, "$1_$2")) &&
+          !/^secure/i.test(String(at(one, "type"))),
+      )
+      .map(([name]): Wrong => ["secret", `${name} may hold a secret: say @secure()`]),
+    ...Object.values(fields).flatMap((one) => parameters(one)),
+  ];
 }
 
 /** A template that asks Azure for a key: `listKeys` and its like. */

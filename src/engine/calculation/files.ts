@@ -36,10 +36,8 @@ export interface FileFact {
   /** `container/name`. */
   readonly path: string;
   readonly bytes: number;
-  /** Changes with every write of the content. */
+  /** Changes with every write, also of the same content: a file that was written again is another file. */
   readonly etag: string;
-  /** Hashes of the content that storage knows, such as `md5:…`: a file restored with one of them is the same file. */
-  readonly hashes?: readonly string[];
 }
 
 /**

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import * as z from "zod";
 import { InputError } from "../model/errors.ts";
 import { checkInputName } from "../model/names.ts";
+import { holdsBytes } from "../storage/callSteps.ts";
 import { type Client, iso } from "./client.ts";
 import { blobPages, ensuringContainers } from "./containersAndQueues.ts";
 import { invalid } from "./runRequest.ts";
@@ -13,7 +14,9 @@ const inputsSchema = z
     files: count,
     bytes: count,
     modifiedAt: time.describe("Of the newest file."),
-    sha256: text.describe("Of a single file, where an upload left it.").exactOptional(),
+    sha256: text
+      .describe("Of a single file, as whoever wrote it stated it. Nobody has compared it with the bytes.")
+      .exactOptional(),
   })
   .describe("Files that were uploaded, at one path: a file, or a folder with all that is in it.")
   .meta({ id: "Inputs" });
@@ -75,7 +78,7 @@ export async function deleteInputs(client: Client, path: string): Promise<Pick<I
 
 /**
  * Writes small bytes as one uploaded file, and tells the source that calculations take. The same bytes again are no change. Throws
- * `InputError` for a name that no blob has, and for other content without `replace`. Two calls: of large files `upload` makes more.
+ * `InputError` for a name that no blob has, and for other content without `replace`. Two or three calls: of large files `upload` makes more.
  */
 export async function uploadBytes(
   client: Client,
@@ -88,7 +91,10 @@ export async function uploadBytes(
   const sha256 = hash("sha256", body);
   const uploaded = { source: `${names.inputs}/${path}`, bytes: body.byteLength, sha256 };
   const found = await ensuringContainers(client, () => storage.blobs.head(names.inputs, path));
-  if (found.kind === "found" && found.properties.metadata["sha256"] === sha256) return uploaded;
+  const isThere = () =>
+    holdsBytes(storage.blobs, [names.inputs, path], { bytes: body.byteLength, sha256: () => sha256 });
+  if (found.kind === "found" && found.properties.bytes === body.byteLength && (await isThere()))
+    return uploaded;
   const metadata = { sha256 };
   const { kind } =
     found.kind === "found" && replace
@@ -96,8 +102,7 @@ export async function uploadBytes(
       : await storage.blobs.create(names.inputs, path, body, { metadata });
   if (kind === "created" || kind === "replaced") return uploaded;
   // An earlier try of this call may have written it, and another process the same content.
-  const now = await storage.blobs.head(names.inputs, path);
-  if (now.kind === "found" && now.properties.metadata["sha256"] === sha256) return uploaded;
+  if (await isThere()) return uploaded;
   throw new InputError("conflict", "other-content", `${path} exists with other content`, { field: "path" });
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { ZodType } from "zod";
 import { decodeJson } from "../model/decode.ts";
 import { StorageError } from "../model/errors.ts";
@@ -31,6 +32,26 @@ export async function readDocument<T>(
   const { etag, lastModifiedMs } = found.properties;
   const value = decodeJson(schema, found.body, name);
   return { value, sha256: documentHash(found.body), etag, lastModifiedMs, dateMs: found.dateMs };
+}
+
+/**
+ * Whether a blob has these bytes. They are read back and hashed, because whoever writes a blob states its metadata and its
+ * MD5. False for one that is not there, or is not the version `ifMatch`.
+ */
+export async function holdsBytes(
+  blobs: Pick<BlobStore, "stream">,
+  [container, name]: At,
+  { bytes, sha256 }: { readonly bytes: number; readonly sha256: () => Promise<string> | string },
+  options?: CallOptions & { readonly ifMatch?: string },
+): Promise<boolean> {
+  const found = await blobs.stream(container, name, options);
+  if (found.kind !== "found") return false;
+  const hash = createHash("sha256");
+  for await (const piece of found.body) {
+    if (found.properties.bytes !== bytes) return false;
+    hash.update(piece);
+  }
+  return found.properties.bytes === bytes && hash.digest("hex") === (await sha256());
 }
 
 /** Creates a blob, or else replaces the version that is there. One that changes or goes meanwhile is left as it is. */

@@ -26,8 +26,6 @@ export interface BlobProperties {
   readonly lastModifiedMs: number;
   readonly bytes: number;
   readonly contentType: string;
-  /** MD5 of the content in base64, where the service knows it, as after `create` and `upload`; the twin never does. */
-  readonly md5?: string;
   /** Empty in a list without metadata. */
   readonly metadata: Metadata;
 }

@@ -1,6 +1,6 @@
-import type { FileAccess, FileFact } from "../calculation/files.ts";
+import type { FileAccess } from "../calculation/files.ts";
 import { CalculationError, StorageError } from "../model/errors.ts";
-import type { BlobProperties, BlobStore, ListedBlob } from "../storage/ports.ts";
+import type { BlobStore, ListedBlob } from "../storage/ports.ts";
 
 /**
  * Files of these containers only. The app's identity may also read its own state and other runs' results, while anyone who
@@ -29,13 +29,14 @@ export function allowedFiles(access: FileAccess, containers: readonly string[]):
 }
 
 /**
- * The files of a calculation as blobs. A read is one Get Blob with `If-Match`, so no chunk sees a mix of two contents. A
- * blob that was written again with the same content, such as one that was restored, is read under its new ETag. The bytes
- * are those that are stored, whatever Content-Encoding a blob claims.
+ * The files of a calculation as blobs. A read is one Get Blob with `If-Match` on the ETag of the plan, so all chunks read one
+ * content. A blob that was written again is another file, even if its metadata or its MD5 state the old hash: whoever
+ * writes a blob states both. The bytes are those that are stored, whatever Content-Encoding a blob claims.
  */
 export const blobFiles = (blobs: BlobStore): FileAccess => ({
   async list(source, cursor, signal) {
     const { container, name } = locationOf(source);
+    // The metadata marks folders.
     const options = { cursor, signal, metadata: true };
     const page = await explained(source, () => blobs.list(container, name, options));
     const found = page.blobs.filter((blob) => !isFolder(blob));
@@ -45,7 +46,6 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
       path: `${container}/${blob.name}`,
       bytes: blob.bytes,
       etag: blob.etag,
-      hashes: hashesOf(blob),
     }));
     return { files, cursor: named ? undefined : page.cursor };
   },
@@ -55,14 +55,10 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
     // A range of no bytes cannot be asked for, and only an empty blob has one.
     const range = { ...(to > from ? { offset: from, count: to - from } : {}), signal, transient: true };
     return explained(file.path, async () => {
-      let found = await blobs.stream(container, name, { ...range, ifMatch: file.etag });
-      if (found.kind === "conflict") {
-        const now = await blobs.head(container, name, { signal });
-        if (now.kind === "found" && isSame(file, now.properties))
-          found = await blobs.stream(container, name, { ...range, ifMatch: now.properties.etag });
-        else if (now.kind === "missing") found = now;
-      }
-      if (found.kind === "missing")
+      // A program may have left the ETag out, which would be no condition at all.
+      const found = await blobs.stream(container, name, { ...range, ifMatch: file.etag ?? "" });
+      const isGone = async () => (await blobs.head(container, name, { signal })).kind === "missing";
+      if (found.kind === "missing" || (found.kind === "conflict" && (await isGone())))
         throw new CalculationError("file-missing", `${file.path} is no longer there`);
       if (found.kind === "conflict")
         throw new CalculationError("file-changed", `${file.path} was changed after the run was planned`);
@@ -72,22 +68,6 @@ export const blobFiles = (blobs: BlobStore): FileAccess => ({
     });
   },
 });
-
-/** `leasefold upload` writes SHA-256 to the metadata; the service computes MD5. */
-const hashesOf = ({ metadata: { sha256 }, md5 }: BlobProperties): string[] => [
-  ...(sha256 === undefined ? [] : [`sha256:${sha256}`]),
-  ...(md5 === undefined ? [] : [`md5:${md5}`]),
-];
-
-/**
- * Whether all hashes that both have are equal, and there is one. All are compared, because a blob that is written anew may
- * keep the metadata of the old one.
- */
-function isSame({ bytes, hashes = [] }: FileFact, now: BlobProperties): boolean {
-  const kindOf = (hash: string): string => hash.slice(0, hash.indexOf(":"));
-  const shared = hashesOf(now).filter((hash) => hashes.some((known) => kindOf(known) === kindOf(hash)));
-  return bytes === now.bytes && shared.length > 0 && shared.every((hash) => hashes.includes(hash));
-}
 
 async function filled(bytes: Uint8Array, body: AsyncIterable<Uint8Array>, path: string): Promise<Uint8Array> {
   let at = 0;

@@ -61,7 +61,10 @@ function Outcome({ found }: { readonly found: Verification }): JSX.Element {
           ["result", result.equal ? "its bytes match the manifest" : "its bytes DIFFER from the manifest"],
           ...Object.entries(documents)
             .filter(([, outcome]) => outcome !== "none")
-            .map(([name, outcome]) => [name, documentWords[outcome]] as const),
+            .map(
+              ([name, outcome]) =>
+                [name === "inputs" ? "list of inputs" : name, documentWords[outcome]] as const,
+            ),
           ...(["different", "failed", "unanswered", "not-folded"] as const)
             .filter((name) => packs[name] > 0)
             .map((name) => [name.replace("-", " "), count(packs[name])] as const),

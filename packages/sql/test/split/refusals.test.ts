@@ -4,6 +4,7 @@ import { InputError, LeasefoldError } from "../../../../src/engine/model/errors.
 import { fuzzRuns } from "../../../../test/support/fuzzRuns.ts";
 import { splitQuery } from "../../split/splitQuery.ts";
 import type { Schema } from "../../split/splitSteps.ts";
+import { knownFunctions } from "../../split/syntax.ts";
 
 const schema: Schema = {
   columns: [
@@ -218,4 +219,63 @@ test("any text is either split or refused, and never fails otherwise", async () 
     }),
     fuzzRuns(400),
   );
+});
+
+test.each([
+  ...[
+    "select printf('%50000000d', 1) from data",
+    "select printf('%.50000000f', 1.5) from data",
+    "select printf('%-50000000s', 'a') from data",
+    "select printf('%*d', 50000000, 1) from data",
+    "select printf('%50000d%50000d%50000d', 1, 2, 3) from data",
+    "select printf('%5' || '0000000d', 1) from data",
+    "select printf(g, 1) from data",
+  ],
+  ...[
+    "select format('{:>50000000}', 'a') from data",
+    "select format('{:.50000000f}', 1.5) from data",
+    "select format('{:{}}', 'a', 50000000) from data",
+    "select format('{{{:50000000}', 1) from data",
+    "select bitstring('1', 50000000) from data",
+    "select bitstring_agg(x, 0, 50000000) from data",
+    "select equi_width_bins(0, 10, 1000000, false) from data",
+    "select list_resize([1], 50000000) from data",
+  ],
+  ...[
+    "select list_transform(range(100000), i -> repeat('a', 100000)) from data",
+    "select [repeat('a', 100000) for i in range(100000)] from data",
+    "select replace(repeat('a', 100000), 'a', repeat('b', 100000)) from data",
+    "select array_to_string(range(100000), repeat(',', 100000)) from data",
+    "select repeat(lpad(k, 1000, ' '), 1000) from data",
+  ],
+  ...[
+    "select repeat(r, 100000) from (select repeat('a', 100000) as r from data)",
+    "with a as (select repeat('a', 1000) as r from data), b as (select repeat(r, 1000) as s from a) select s from b",
+    "with a as (select repeat('a', 9999) as r from data), b as (select repeat('b', 9999) as s from data) select replace(r, 'a', s) from a, b",
+    "select repeat((select repeat('a', 100000)), 100000) from data",
+    "select repeat(u, 100000) from data, unnest([repeat('a', 100000)]) t(u)",
+  ],
+])("a value that constants make large is refused: %s", async (query) => {
+  await expect(split(query)).rejects.toThrow(
+    /^query: .*(as it makes one value of that size|as that says how large its value is|make one large value of another)/,
+  );
+});
+
+test.each([
+  "select lpad(k, 10, '0') || lpad(k, 12, '0') || rpad(k, 20, '-'), lpad(lpad(k, 5, ' '), 9, ' ') from data",
+  "select printf('%05d %-20s in 20261128', x, k), format('{:>10} {{20261128}}', k) from data",
+  "select substr(k, 1, 1000000), x + 1000000 from data",
+  "with a as (select lpad(k, 40, ' ') as k from data), b as (select lpad(k, 40, ' ') as k from a) select lpad(k, 40, ' ') from b",
+  "select lpad(k, 20, ' ') from data, unnest(range(90000)) t(u)",
+  "select list_transform(range(24), i -> repeat('a', 30)) from data",
+])("what makes no large value is taken: %s", async (query) => {
+  await expect(split(query)).resolves.toBeDefined();
+});
+
+test("DuckDB has no function with a number among its arguments that nobody has judged", async () => {
+  const { growing } = await knownFunctions();
+  expect([...growing].sort()).toEqual([
+    ...["approx_top_k", "bitstring", "bitstring_agg", "equi_width_bins", "generate_series", "lpad", "range"],
+    ...["repeat", "rpad"],
+  ]);
 });

@@ -12,13 +12,16 @@ const documentOutcome = z.enum(["equal", "different", "none"]);
 export type DocumentOutcome = z.infer<typeof documentOutcome>;
 export const documentsSchema = z
   .object({ spec: documentOutcome, plan: documentOutcome, inputs: documentOutcome })
-  .describe("`none`: the plan is a count and has no inputs.");
+  .describe(
+    "`inputs`: the lists of inputs that the plan names, not the bytes of files: a pack that is computed again reads its files under the ETags in those lists, and fails with `file-changed` where one was written since. `none`: the plan is a count and has no inputs.",
+  );
 
 /**
  * Compares what a result was computed from, read anew, with the hashes that leader and workers kept of it: spec and plan
- * with those in state and manifest, and the inputs of the drawn packs with those in the plan.
+ * with those in state and manifest, and the lists of inputs of the drawn packs with those in the plan.
  *
- * Not promised: that a plan is found which replaced the worker's before the leader first read it.
+ * Not promised: that input files are read. The workers that compute the packs again read them, under the ETags in those lists.
+ * Nor that a plan is found which replaced the worker's before the leader first read it.
  */
 export async function checkDocuments(
   client: Client,

@@ -27,6 +27,9 @@ interface Due {
 /**
  * The create-only spec decides that a due time is run, whoever dies next. The marker follows only while the schedule has not
  * moved: before a run is deleted its schedule has moved on, so a spec that comes late does not begin it anew.
+ *
+ * The id of a due run is known in advance, so anybody who may submit can be there first. A spec that is found is ours only if it
+ * has all the bytes that any leader writes for this due time: hence the uid is made of the schedule's ETag and not of the term.
  */
 export async function submitDue(
   term: Term,
@@ -39,21 +42,27 @@ export async function submitDue(
   const signal = leader.lost;
   const run = scheduledRunId(name, dueMs);
   const { cap, reuse: reuses, ...work } = requestAt(schedule, dueMs);
-  let uid = hash("sha256", `${leader.termid} ${run}`).slice(0, 12);
+  const uid = hash("sha256", `${etag} ${run}`).slice(0, 12);
+  const bodyWith = (reuse: Spec["reuse"]): string => {
+    const more = reuses && { reuse, keepPartials: true as const };
+    const spec = { v: versions.spec, run, uid, schedule: name, ...work, ...more, by: `schedule ${name}` };
+    return JSON.stringify({ ...spec, requestHash: requestHashOf(spec) });
+  };
+  const before = () => (reuses ? runBefore(term, name, last) : undefined);
   let sha256: string;
   const there = await unlessUnreadable(async () => (await readSpec(term, run)) ?? "none");
   if (there === "none") {
     if (skip !== undefined) return skip;
-    const more = reuses && { reuse: await reuseOf(term, name, last), keepPartials: true as const };
-    const spec = { v: versions.spec, run, uid, schedule: name, ...work, ...more, by: `schedule ${name}` };
-    const body = JSON.stringify({ ...spec, requestHash: requestHashOf(spec) });
+    const found = await before();
+    const body = bodyWith(found?.hasPartials ? found.reuse : undefined);
     sha256 = documentHash(body);
     leader.assertLeading();
     const write = { contentType: "application/json", signal };
     if ((await blobs.create(names.runs, specBlob(run), body, write)).kind === "existed") return "later";
   } else {
-    if (there?.spec.schedule !== name) return "id-taken";
-    ({ uid } = there.spec);
+    // What the run before had to give may have changed since.
+    const ours = [undefined, (await before())?.reuse].map((reuse) => documentHash(bodyWith(reuse)));
+    if (there === undefined || !ours.includes(there.sha256)) return "id-taken";
     sha256 = there.sha256;
     const state = await blobs.head(names.runs, runBlobs(run, uid).state, { signal });
     if (state.kind === "found") return "submitted";
@@ -68,8 +77,8 @@ export async function submitDue(
   return "submitted";
 }
 
-/** What the run before has to give. One that cannot be read has nothing. */
-async function reuseOf(term: Term, schedule: string, last: number | undefined): Promise<Spec["reuse"]> {
+/** The run before, and whether it has anything to give; undefined if it is gone or cannot be read. */
+async function runBefore(term: Term, schedule: string, last: number | undefined) {
   const { storage, names, leader } = term;
   const run = scheduledRunId(schedule, last ?? 0);
   return unlessUnreadable(async () => {
@@ -77,6 +86,7 @@ async function reuseOf(term: Term, schedule: string, last: number | undefined): 
     if (spec?.schedule !== schedule) return undefined;
     const at = [names.runs, runBlobs(run, spec.uid).state] as const;
     const state = await readDocument(storage.blobs, at, stateSchema, { signal: leader.lost });
-    return nothingToReuse(spec, state?.value) === undefined ? { run, uid: spec.uid } : undefined;
+    const hasPartials = nothingToReuse(spec, state?.value) === undefined;
+    return { reuse: { run, uid: spec.uid }, hasPartials };
   });
 }

@@ -60,7 +60,7 @@ export const scheduleRules: readonly Mutant[] = [
     cases: [taken],
     edits: edit(
       "submitDue",
-      'if (there?.spec.schedule !== name) return "id-taken";',
+      'if (there === undefined || !ours.includes(there.sha256)) return "id-taken";',
       'if (there === undefined) return "id-taken";',
     ),
   },
@@ -69,6 +69,6 @@ export const scheduleRules: readonly Mutant[] = [
     rule: 34,
     killedBy: end,
     cases: [reuses],
-    edits: edit("reuseOf", "last ?? 0", "0"),
+    edits: edit("runBefore", "last ?? 0", "0"),
   },
 ];
