@@ -4,6 +4,7 @@
  * draws the whole tree.
  */
 import { InputError } from "./errors.ts";
+import { firstUnseen, showUnseen } from "./unseen.ts";
 
 /** The namespace must leave room for the longest suffix in a container's 63 characters. */
 export const namespacePattern = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
@@ -91,6 +92,8 @@ function brokenRule(name: unknown): string | undefined {
   // Not every client preserves these in a URL.
   if (/[\p{Cc}\\]/u.test(name) || !name.isWellFormed())
     return "control characters and backslashes are not allowed";
+  const unseen = firstUnseen(name);
+  if (unseen !== undefined) return `invisible characters are not allowed, and it holds ${unseen}`;
   const parts = name.split("/");
   if (parts.length > 200 || parts.some((part) => part === "" || part.endsWith("."))) {
     return "no part between slashes may be empty or end with a dot";
@@ -100,7 +103,7 @@ function brokenRule(name: unknown): string | undefined {
 
 const quoted = (text: unknown): string => {
   const shown = String(text);
-  return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown);
+  return showUnseen(JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown));
 };
 
 /** Schedules are among the markers, under names that no run can have. */
