@@ -127,6 +127,20 @@ export function parseScheduledRun(
   return scheduleNamePattern.test(schedule) && !Number.isNaN(ms) ? { schedule, ms } : undefined;
 }
 
+/**
+ * A name in storage for lists, which scripts read and shells are given: every character that no id has, and no path of ids, is
+ * escaped as in a URL. Whoever may write blobs chooses their names, and one may be shell text.
+ */
+export const plainId = (name: string): string =>
+  name
+    .toWellFormed()
+    .replace(/[^A-Za-z0-9_/-]/gu, (one) =>
+      Buffer.from(one).reduce(
+        (all, byte) => `${all}%${byte.toString(16).toUpperCase().padStart(2, "0")}`,
+        "",
+      ),
+    );
+
 /** A valid run id: it becomes part of blob names and URLs. */
 export const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
 
