@@ -78,7 +78,7 @@ export const layoutSchema = z.object({
   chunks: count,
   packSize: positive,
   shardSize: positive,
-  fanIn: z.int().min(2).default(1000),
+  fanIn: positive.min(2).default(1000),
   /** Mean time of a pack, measured on samples, in ms. */
   packMs: ms,
   /** Packs that are computed at once, if the spec says so or processes were seen at work. */
