@@ -98,7 +98,7 @@ describe.skipIf(process.platform !== "linux")("a terminal obeys nothing that com
     const source = ["--source", "leasefold-inputs/cells.csv", "--query", query, "--result-format", "csv"];
     const submitted = await onTerminal("submit", "sql", ...source, "--id", "cells", "--wait");
     expect(submitted).toContain("complete");
-    await onTerminal("submit", "prints", "--id", "prints", "--wait");
+    await onTerminal("submit", "prints", "--id", "prints", "--attempts", "1", "--wait");
     // What others may have written.
     await storage.blobs.create(names.active, `stray${unseen}$(id)`, "");
     await storage.blobs.create(names.active, "paused", "", {

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { addSchedule } from "../../src/engine/client/schedules/changeSchedule.ts";
 import { anyRunToLead } from "../../src/engine/leader/poll/markers.ts";
+import { decodeJson } from "../../src/engine/model/decode.ts";
 import { scheduleBlob } from "../../src/engine/model/names.ts";
 import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
-import { forgedSchedules } from "../support/forgedDocuments.ts";
+import { stateSchema } from "../../src/engine/model/state.ts";
+import { forgedRuns, forgedSchedules } from "../support/forgedDocuments.ts";
 import { rangesCalculations } from "../support/rangesCode.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
@@ -35,5 +37,26 @@ test("a forged schedule ends no term: runs and other schedules go on, and each p
   expect(told).toEqual(
     expect.arrayContaining(["next", "last", "skipped", "deep", "other", "night$(id)", "a/b", "torn"]),
   );
+  expect(twin.log.filter(({ event }) => event === "run-skipped")).toEqual([]);
+});
+
+test("a forged run ends for itself, and no other is later", async () => {
+  const twin = leadOnTwin();
+  const { storage, names } = twin;
+  await twin.ready;
+  const forged = forgedRuns("run");
+  for (const { files } of forged)
+    for (const { name, body, metadata } of files)
+      await storage.blobs.create(name.includes("/") ? names.runs : names.active, name, body, { metadata });
+  await twin.addRun("run1");
+  await twin.lead(90_000);
+  const sends = (await twin.stateOf("run1")).cursor;
+  expect(sends).toBeGreaterThan(0);
+  for (const { run } of forged) {
+    expect(await storage.blobs.head(names.active, run), run).toEqual({ kind: "missing" });
+    const state = await storage.blobs.read(names.runs, runBlobs(run, "u1u1u1u1u1u1").state);
+    const text = state.kind === "found" ? Buffer.from(state.body).toString() : "{}";
+    expect(decodeJson(stateSchema, text, run), run).toMatchObject({ phase: "failed" });
+  }
   expect(twin.log.filter(({ event }) => event === "run-skipped")).toEqual([]);
 });

@@ -34,8 +34,10 @@ export const forgedSchedules: readonly Forged[] = [
   { name: "bare", body: body("bare"), metadata: {} },
 ];
 
-/** Runs whose spec or marker does not decode. Each is paused, so that no leader ends it. */
-export function forgedRuns(): readonly { readonly run: string; readonly files: readonly Forged[] }[] {
+/** Runs of which a document does not decode. No leader ends one that is paused. */
+export function forgedRuns(
+  want: "paused" | "run" = "paused",
+): readonly { readonly run: string; readonly files: readonly Forged[] }[] {
   const uid = "u1u1u1u1u1u1";
   const specOf = (run: string, more: object = {}) => {
     const spec = { v: 1, run, uid, calculation: "sum", params: { to: 6 }, ...more };
@@ -47,7 +49,7 @@ export function forgedRuns(): readonly { readonly run: string; readonly files: r
     more: Record<string, string> = {},
     files: readonly Forged[] = [],
   ) => {
-    const marker = { v: "1", uid, want: "paused", generation: "1", cap: "5", turn: "1", command: "1" };
+    const marker = { v: "1", uid, want, generation: "1", cap: "5", turn: "1", command: "1" };
     const named = { ...marker, spec: documentHash(spec), ...more };
     return {
       run,
