@@ -26,6 +26,7 @@ export const calculationFailed = 7;
 export const hasGaps = 8;
 export const anotherLeads = 75;
 export const lostLease = 76;
+export const bugExitCode = 70;
 
 /** As shells count: 128 plus the number of the signal that the reason of the abort names, or of SIGINT. */
 export function interruptedBy({ reason }: AbortSignal): number {

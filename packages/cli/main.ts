@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
+import { inspect } from "node:util";
 import type { FileAccess } from "../../src/engine/calculation/files.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
+import { printWarnings } from "../../src/engine/worker/threads/printWarnings.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { threadEntry } from "../sql/app/threadEntry.ts";
 import { calculationFiles, knownCalculations } from "./askedCalculation.ts";
@@ -14,7 +16,7 @@ import { addTry } from "./commands/try.ts";
 import { addWork } from "./commands/work.ts";
 import { connectClient, findInstances, type Surroundings } from "./connect.ts";
 import { addDemo } from "./demo/demo.ts";
-import { interruptedBy } from "./exitCodes.ts";
+import { bugExitCode, interruptedBy } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
 import { runCommand } from "./program.ts";
 import { screenOf } from "./render/processScreen.ts";
@@ -29,6 +31,7 @@ export const main = (argv: readonly string[]): Promise<number> => runCommand(arg
 
 function processCli(): Cli {
   const { env } = process;
+  printUncaught();
   const at = { env, folder: process.cwd() };
   const signal = interruptSignal();
   const calculations = (file?: string) => knownCalculations(at, file, signal);
@@ -47,6 +50,16 @@ function processCli(): Cli {
     openFile,
     startThread: (access, file) => startThread(at, access, file),
   };
+}
+
+/** Node prints warnings and errors that nothing catches past its own streams, and so past their guard. */
+function printUncaught(): void {
+  printWarnings();
+  process.on("uncaughtException", (error) => {
+    // `try` takes those of user code.
+    if (process.listenerCount("uncaughtException") > 1) return;
+    process.stderr.write(`${inspect(error)}\n`, () => process.exit(bugExitCode));
+  });
 }
 
 /** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */

@@ -18,7 +18,7 @@ import { addCancel, addCap, addDelete, addPauseAndResume, addRetry } from "./com
 import { addSubmit } from "./commands/submit.ts";
 import { addInputs, addUpload } from "./commands/upload.ts";
 import { addWorkers } from "./commands/workers.ts";
-import { exitCodeHelp, interruptedBy, wrongUsage } from "./exitCodes.ts";
+import { bugExitCode, exitCodeHelp, interruptedBy, wrongUsage } from "./exitCodes.ts";
 import { asTyped } from "./freeOptions.ts";
 import { clip, oneLine, paint } from "./render/text.ts";
 
@@ -166,7 +166,6 @@ function usageText({ message }: CommanderError): string {
 }
 
 const shownMax = 60;
-const bugExitCode = 70;
 
 /**
  * Prints an error on standard error, on one line or as JSON, and returns the exit code. A stack is printed only for a

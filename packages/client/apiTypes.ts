@@ -941,6 +941,11 @@ export type Answers = {
       /** The latest due time without a run; the log says why. */
       skipped?: string;
     })[];
+    /** Blobs among the schedules that do not decode; what is no letter or digit of a name is escaped. */
+    unreadable: ({
+      blob: string;
+      reason: string;
+    })[];
   };
   postSchedules: {
     name: string;

@@ -7,8 +7,11 @@ export function schedulesOf(ask: Ask) {
   const json = jsonBy(ask);
   const setPaused = (name: string, paused: boolean) =>
     persist(() => json<Answers["patchSchedulesName"]>(pathOf(name), { method: "PATCH", body: { paused } }));
+  const answer = () => persist(() => json<Answers["getSchedules"]>("schedules"));
   return {
-    list: async () => (await persist(() => json<Answers["getSchedules"]>("schedules"))).schedules,
+    list: async () => (await answer()).schedules,
+    /** Blobs among the schedules that do not decode; they are never due. */
+    unreadable: async () => (await answer()).unreadable,
     /** Throws `ApiError` with `schedule-exists` for another schedule of that name, unless the request says `replace`. */
     add: (request: Bodies["postSchedules"]) =>
       persist(() => json<Answers["postSchedules"]>("schedules", { method: "POST", body: request })),

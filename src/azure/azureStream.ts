@@ -1,6 +1,8 @@
 import type { Readable } from "node:stream";
 import type { BlobDownloadResponseParsed, BlockBlobClient } from "@azure/storage-blob";
+import { checkBytes } from "../engine/model/decode.ts";
 import { StorageError } from "../engine/model/errors.ts";
+import { limits } from "../engine/model/limits.ts";
 import type { CallOptions } from "../engine/storage/calls.ts";
 import type { BlobStore, Found } from "../engine/storage/ports.ts";
 import { failureOf, storageError } from "../engine/storage/storageErrors.ts";
@@ -17,6 +19,10 @@ export async function downloadBody(
   options: CallOptions = {},
 ): Promise<Found & { readonly body: Uint8Array }> {
   const answer = await downloadStream(blob, options);
+  const { bytes } = answer.properties;
+  // The body is left, which ends its request.
+  if (bytes > limits.documentBytesMax) for await (const _ of answer.body) break;
+  checkBytes(bytes, blob.name);
   const pieces: Uint8Array[] = [];
   for await (const piece of answer.body) pieces.push(piece);
   return { ...answer, body: new Uint8Array(Buffer.concat(pieces)) };

@@ -29,7 +29,7 @@ test("runs of a schedule come by the clock, by hand and for the past, and each i
     submittedBy: "schedule s",
     tags: { night: new Date(dueMs).toISOString().slice(0, 10) },
   });
-  expect((await schedules(client))[0]?.last?.phase).toBeDefined();
+  expect((await schedules(client)).schedules[0]?.last?.phase).toBeDefined();
   await deleteSchedule(client, "s");
 
   /** Waits for a run that may not be submitted yet. */

@@ -2,7 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeRecord } from "../../src/election/record/record.ts";
 import { decodeBitmap } from "../../src/engine/model/bitmap.ts";
-import { decodeJson } from "../../src/engine/model/decode.ts";
+import { decodeClosedRun } from "../../src/engine/model/closedRun.ts";
+import { canonicalJson, decodeJson } from "../../src/engine/model/decode.ts";
+import { fileListSchema } from "../../src/engine/model/fileList.ts";
 import { decodeMarker, encodeMarker } from "../../src/engine/model/marker.ts";
 import { decodeMessage } from "../../src/engine/model/message.ts";
 import {
@@ -12,6 +14,7 @@ import {
   encodeVerified,
   parseOutputFacts,
 } from "../../src/engine/model/output.ts";
+import { decodePrinted } from "../../src/engine/model/printed.ts";
 import {
   answerSchema,
   failureSchema,
@@ -21,6 +24,7 @@ import {
   specSchema,
 } from "../../src/engine/model/run.ts";
 import { lastNumberOf, parseFailure, parseTried } from "../../src/engine/model/runBlobs.ts";
+import { decodeMarks, decodeSchedule, encodeMarks } from "../../src/engine/model/schedule.ts";
 import { decodeSign, encodeSign } from "../../src/engine/model/sign.ts";
 import { stateSchema } from "../../src/engine/model/state.ts";
 import { decodeGens } from "../../src/engine/model/tree.ts";
@@ -47,6 +51,24 @@ const answer = {
 };
 const failed = { v: 1, cause: "error", code: "x", message: "y", attempts: 1, chunks: { from: 0, to: 1 } };
 
+const schedule = {
+  ...{ v: 1, name: "s", cron: "* * * * *", timeZone: "UTC", overlap: "skip" },
+  request: { calculation: "sum", params: { to: 1 }, cap: 1, tags: { night: "{date}" } },
+};
+/** What lists and the leader do with whatever decodes: each time becomes a date, and all of it bytes again. */
+function tell(value: unknown): void {
+  canonicalJson(value);
+  for (const [key, one] of Object.entries(Object(value)))
+    if (typeof one === "number" && /(Ms|next|last|skipped|until)$/.test(key)) new Date(2 * one).toISOString();
+}
+
+const cost = { dollars: 1, storageDollars: 1, computeDollars: 0, gbS: 0, executions: 1 };
+const summary = {
+  ...{ v: 1, run: "r", uid: "u", generation: 1, phase: "complete", calculation: "sum", params: { to: 1 } },
+  ...{ finishedMs: 1, retriedMs: 1, cost, chunks: { total: 1, done: 1, failed: 0 } },
+};
+const printed = { generation: "1", instance: "a", more: "0" };
+
 describe("whatever bytes are there", () => {
   test.each([
     ["a message", messages, (text: Buffer) => decodeMessage(text.toString("utf8"))],
@@ -69,10 +91,14 @@ describe("whatever bytes are there", () => {
     ["a manifest", [manifest], (bytes: Buffer) => decodeJson(manifestSchema, bytes, "it")],
     ["an answer so far", [answer], (bytes: Buffer) => decodeJson(answerSchema, bytes, "it")],
     ["a failure record", [failed], (bytes: Buffer) => decodeJson(failureSchema, bytes, "it")],
+    ["a schedule", [schedule], (bytes: Buffer) => decodeSchedule(bytes, "_schedules/s")],
+    ["a summary", [summary], (bytes: Buffer) => decodeClosedRun({ run: bytes.toString("base64url") }, "it")],
+    ["a list of files", [{ files: [] }], (bytes: Buffer) => decodeJson(fileListSchema, bytes, "it")],
+    ["lines that code printed", [{ atMs: 1 }], (bytes: Buffer) => decodePrinted(printed, bytes.toString())],
   ] as const)("%s decodes, is of a newer version, or is corrupt", (_what, valid, decode) => {
     for (const one of valid) expect(decodes(() => decode(Buffer.from(JSON.stringify(one))))).toBe(true);
     fc.assert(
-      fc.property(hostileBytes(valid), (bytes) => void decodes(() => decode(bytes))),
+      fc.property(hostileBytes(valid), (bytes) => void decodes(() => tell(decode(bytes)))),
       runs,
     );
   });
@@ -105,11 +131,16 @@ describe("whatever metadata is there", () => {
     ["a marker", [encodeMarker(marker)], (some: Record<string, string>) => decodeMarker(some, "it")],
     ["a node's facts", [folded], (some: Record<string, string>) => decodeFoldFacts(some, "it")],
     ["a sign", [sign], (some: Record<string, string>) => decodeSign(some, "it")],
+    [
+      "the marks of a schedule",
+      [encodeMarks({ next: 1, last: 1, skipped: 1 })],
+      (some: Record<string, string>) => decodeMarks(some, "it"),
+    ],
     ["a verified pack", verified, (some: Record<string, string>) => decodeVerified(some, "it")],
   ] as const)("%s decodes, is of a newer version, or is corrupt", (_what, valid, decode) => {
     for (const one of valid) expect(decodes(() => decode(one))).toBe(true);
     fc.assert(
-      fc.property(hostileMetadata(valid), (some) => void decodes(() => decode(some))),
+      fc.property(hostileMetadata(valid), (some) => void decodes(() => tell(decode(some)))),
       runs,
     );
   });

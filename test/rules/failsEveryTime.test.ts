@@ -54,6 +54,7 @@ const final = [
   "empty-source",
   "file-changed",
   "file-missing",
+  "input-too-deep",
   "input-too-large",
   "no-container",
   "no-files",

@@ -31,6 +31,10 @@ export const corpus: readonly string[] = [
   "x".repeat(100_000),
   "[".repeat(5_000),
   '{"a":'.repeat(5_000),
+  `${"[".repeat(20_000)}${"]".repeat(20_000)}`,
+  // No date, and the largest whole numbers.
+  "9000000000000000",
+  "8640000000000001",
 ];
 
 /** One of these, or any text of a stranger. */
@@ -50,6 +54,8 @@ const oddValue: fc.Arbitrary<unknown> = fc.oneof(
     0.5,
     1e21,
     2 ** 53,
+    9e15,
+    8.64e15,
     Number.MAX_VALUE,
     "",
     "..",

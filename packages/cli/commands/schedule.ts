@@ -86,8 +86,10 @@ function addAdd(group: Command, session: Session): void {
 }
 
 async function list(session: Session): Promise<void> {
-  const found = await (await apiOf(session)).schedules.list();
-  if (session.json()) return await session.printJson({ schedules: found });
+  const { schedules } = await apiOf(session);
+  const [found, unreadable] = [await schedules.list(), await schedules.unreadable()];
+  if (session.json()) return await session.printJson({ schedules: found, unreadable });
+  for (const { blob, reason } of unreadable) await session.note(`${blob} is unreadable: ${oneLine(reason)}`);
   if (found.length === 0) return await session.print('no schedules; "leasefold schedule add" makes one');
   const columns = ["NAME", "WHEN", "CALCULATION", "NEXT", clipped("LAST")];
   await session.printTable(columns, found.map(rowOf));

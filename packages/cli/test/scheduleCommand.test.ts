@@ -22,6 +22,14 @@ describe("leasefold schedule", () => {
     expect((await run("schedule list")).out).toMatch(/nightly +0 2 \* \* \* Europe\/Berlin +sum/);
   });
 
+  it("lists what does not decode as unreadable, under a name that no shell takes for more", async () => {
+    const { run, storage, client } = await cliWorld();
+    await storage.blobs.create(client.names.active, "_schedules/night$(id)", "{}");
+    const listed = await run("schedule list");
+    expect(listed.err).toContain("_schedules/night%24%28id%29 is unreadable: its name is no schedule's");
+    expect(JSON.parse((await run("schedule list --json")).out).unreadable).toHaveLength(1);
+  });
+
   it("fills templates where the calculation takes a text", async () => {
     const { run } = await cliWorld();
     const added = await run(`${nightly} -- sum --to 1 --label "night {date-1}"`);

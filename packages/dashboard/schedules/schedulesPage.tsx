@@ -8,9 +8,14 @@ import { Stale } from "../parts/stale.tsx";
 import { StateMark } from "../parts/stateMark.tsx";
 import { hashOf } from "../route.ts";
 
+interface Listed {
+  readonly schedules: readonly ScheduleView[];
+  readonly unreadable?: readonly { readonly blob: string; readonly reason: string }[];
+}
+
 /** All schedules: when each is due next, and what became of its latest run. */
 export function SchedulesPage(): JSX.Element {
-  const polled = usePoll<{ readonly schedules: readonly ScheduleView[] }>("schedules", () => 30_000);
+  const polled = usePoll<Listed>("schedules", () => 30_000);
   useTick(5_000, true);
   const all = polled.value?.schedules;
   const row = (one: ScheduleView) => (
@@ -51,6 +56,11 @@ export function SchedulesPage(): JSX.Element {
           <tbody>{all.map(row)}</tbody>
         </table>
       )}
+      {polled.value?.unreadable?.map(({ blob, reason }) => (
+        <p class="issue" key={blob}>
+          {blob} is unreadable: {reason}
+        </p>
+      ))}
     </>
   );
 }

@@ -22,7 +22,7 @@ export const scheduleRoutes = [
     route: "schedules",
     summary: "Schedules by name, with the next due time and the latest run.",
     answer: schedulesSchema,
-    handler: async (_request, client) => fresh({ schedules: await schedules(client) }),
+    handler: async (_request, client) => fresh(await schedules(client)),
   }),
   defineRoute({
     method: "POST",

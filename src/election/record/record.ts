@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { count, parseJson, positive } from "../../engine/model/decode.ts";
 import { OtherVersionError } from "../../engine/model/errors.ts";
 import { checkVersion, versions, withVersion } from "../../engine/model/versions.ts";
 
@@ -77,16 +78,16 @@ const metadataBytesMax = 8 * 1024 - 512; // The rest is left for the service's o
 
 const texts = z.record(z.string(), z.string());
 const ending = z.enum(["done", "failed", "budget", "stopping", "stalled", "stop-work", "lost"]);
-const term = { term: z.int().positive(), termid: z.string().min(1).max(64), holder: z.string() };
+const term = { term: positive, termid: z.string().min(1).max(64), holder: z.string() };
 
 const recordSchema = z.object({
   ...term,
   state: z.enum(["leading", "ended"]),
   region: z.string().optional(),
-  sinceMs: z.int().nonnegative(),
+  sinceMs: count,
   beat: z.string().min(1).max(64),
-  breakAfterMs: z.int().nonnegative(),
-  leaseLeftMs: z.int().nonnegative().optional(),
+  breakAfterMs: count,
+  leaseLeftMs: count.optional(),
   cameBy: cameBySchema,
   // A cause that this version does not know is none to rely on.
   ending: ending.optional().catch("failed"),
@@ -94,7 +95,7 @@ const recordSchema = z.object({
   // Only shown, so an election must not fail because of it.
   about: texts.optional().catch(undefined),
   lastTerms: z
-    .array(z.object({ ...term, sinceMs: z.int(), cameBy: cameBySchema, untilMs: z.int().optional() }))
+    .array(z.object({ ...term, sinceMs: count, cameBy: cameBySchema, untilMs: count.optional() }))
     .max(lastTermsMax),
 });
 
@@ -121,7 +122,7 @@ export function decodeRecord(metadata: Readonly<Record<string, string>>): Decode
 
 function jsonOf(text: string): object | undefined {
   try {
-    return JSON.parse(text) as object;
+    return parseJson(text, "the leader record") as object;
   } catch {
     return undefined;
   }

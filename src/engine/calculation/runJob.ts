@@ -1,6 +1,7 @@
+import { isDeeper } from "../model/decode.ts";
 import { CalculationError, chunksNamed, type FailedChunk, withChunks } from "../model/errors.ts";
 import { coverOf } from "../model/foldTree.ts";
-import { calculationLimits } from "../model/limits.ts";
+import { calculationLimits, limits } from "../model/limits.ts";
 import { chunksText, indexesOf, powerFrom, type Range } from "../model/packs.ts";
 import { withinChunk } from "./attempt.ts";
 import {
@@ -81,7 +82,13 @@ export async function runPlan(
       [batch, given] = [[], []];
       batchBytes = 0;
     }
-    batch.push(JSON.parse(Buffer.from(input).toString()));
+    const stored: unknown = JSON.parse(Buffer.from(input).toString());
+    if (isDeeper(stored, limits.paramsLevelsMax))
+      throw new CalculationError(
+        "input-too-deep",
+        `${name} is nested deeper than ${limits.paramsLevelsMax} levels (paramsLevelsMax)`,
+      );
+    batch.push(stored);
     given.push(next.value);
     batchBytes += input.length;
     chunks += 1;

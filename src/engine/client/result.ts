@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import type * as z from "zod";
-import { decodeJson } from "../model/decode.ts";
+import { decodeValue, parseJson } from "../model/decode.ts";
 import { CorruptDataError, InputError, NotReadyError } from "../model/errors.ts";
 import { fileListSchema, type SavedFile, savedFileSchema, sha256OfFile } from "../model/fileList.ts";
 import { fileListType } from "../model/json.ts";
+import { calculationLimits } from "../model/limits.ts";
 import type { Manifest } from "../model/run.ts";
 import { resultBlobs } from "../model/runBlobs.ts";
 import { isFinal, type State, stateSchema } from "../model/state.ts";
@@ -148,7 +149,8 @@ export async function listSavedFiles(
   if (manifest.contentType !== fileListType) return undefined;
   const { body } = await openResult(client, manifest);
   const bytes = Buffer.concat(await Array.fromAsync(body));
-  return decodeJson(fileListSchema, bytes, `the result of ${manifest.run}`).files;
+  const what = `the result of ${manifest.run}`;
+  return decodeValue(fileListSchema, parseJson(bytes, what, calculationLimits.resultBytesMax), what).files;
 }
 
 /** A file that chunks of a run saved, by the name that a result lists. Throws `InputError` where there is none. */

@@ -2,9 +2,10 @@ import pMap from "p-map";
 import * as z from "zod";
 import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../model/closedRun.ts";
 import { costSchema } from "../model/cost.ts";
+import { parseJson } from "../model/decode.ts";
 import { CorruptDataError, isUnreadable, LeasefoldError } from "../model/errors.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
-import { runIdPattern, scheduleBlobs } from "../model/names.ts";
+import { plainId, runIdPattern, scheduleBlobs } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
 import { blobPage, blobPages } from "./containersAndQueues.ts";
@@ -126,7 +127,7 @@ function unreadable(run: string, active: boolean, error: unknown): UnreadableRun
   const { code, message } = error;
   const word =
     code === "newer-version" || code === "older-version" ? (`needs-${code}` as const) : "unreadable";
-  return { run, word, active, error: { code, message } };
+  return { run: plainId(run), word, active, error: { code, message } };
 }
 
 async function listMarkers(client: Client): Promise<ReadonlyMap<string, ListedMarker>> {
@@ -160,7 +161,7 @@ const encodeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(curs
 
 function decodeCursor(text: string): Cursor {
   try {
-    return cursorSchema.parse(JSON.parse(Buffer.from(text, "base64url").toString()));
+    return cursorSchema.parse(parseJson(Buffer.from(text, "base64url"), "the cursor"));
   } catch {
     throw invalid("cursor", "not one of an earlier page");
   }

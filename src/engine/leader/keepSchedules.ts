@@ -5,7 +5,14 @@ import { messageOf, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { parseScheduledRun, scheduleBlobs, scheduledRunId } from "../model/names.ts";
-import { decodeMarks, decodeSchedule, encodeMarks, type Marks, scheduleLimits } from "../model/schedule.ts";
+import {
+  checkScheduleBlob,
+  decodeMarks,
+  decodeSchedule,
+  encodeMarks,
+  type Marks,
+  scheduleLimits,
+} from "../model/schedule.ts";
 import type { ListedBlob } from "../storage/ports.ts";
 import { submitDue } from "./perform/submitDue.ts";
 import type { CoordinatorPorts, Term } from "./term.ts";
@@ -45,6 +52,7 @@ const schedulesIn = ({ log, told }: Telling, { blobs }: Listed): readonly Known[
     if (!blob.name.startsWith(scheduleBlobs)) return [];
     const name = blob.name.slice(scheduleBlobs.length);
     try {
+      checkScheduleBlob(blob.name);
       return [{ blob, name, marks: decodeMarks(blob.metadata, blob.name) }];
     } catch (error) {
       if (!told.has(blob.name)) log(logEvents.scheduleStopped({ schedule: name, message: messageOf(error) }));
@@ -75,10 +83,9 @@ export async function keepSchedules(term: Term, listed: Listed): Promise<Kept> {
       moved ||= now !== undefined;
     } catch (error) {
       leader.assertLeading();
-      if (!(error instanceof StorageError)) throw error;
-      const { message, storageCode: code } = error;
+      const code = error instanceof StorageError ? error.storageCode || error.kind : "unexpected";
       if (backoff.add(at, clock.monotonicMs()))
-        log(logEvents.runSkipped({ run: at.id, uid: "", code: code || error.kind, message }));
+        log(logEvents.runSkipped({ run: at.id, uid: "", code, message: messageOf(error) }));
     }
     leader.progress();
   };

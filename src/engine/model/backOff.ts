@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { count, ms } from "./decode.ts";
 
 /** How long work waits for its next attempt (leader/inFlight/README.md, rule 35). */
 export const backOff = {
@@ -18,9 +19,9 @@ export const backOff = {
 
 /** Work in flight that waits: how much, when the first and the last of it is attempted, and why the first failed. */
 export const waitsSchema = z.object({
-  works: z.int().nonnegative(),
-  untilMs: z.number().nonnegative(),
-  lastMs: z.number().nonnegative(),
+  works: count,
+  untilMs: ms,
+  lastMs: ms,
   work: z.string(),
   code: z.string(),
   message: z.string(),

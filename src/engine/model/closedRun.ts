@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { costSchema } from "./cost.ts";
-import { decodeJson, idSchema, versioned } from "./decode.ts";
+import { count, decodeJson, idSchema, ms, positive, versioned } from "./decode.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
 import { versions } from "./versions.ts";
 
@@ -9,7 +9,6 @@ import { versions } from "./versions.ts";
  * call reads up to 5,000 of them; its content is the completion event (`endedRun.ts`). The leader writes it before it removes the marker. It is a summary: the
  * state and the manifest decide, and a leader that was deposed for minutes may leave one of a run that has been deleted since.
  */
-const count = z.int().nonnegative();
 /** `failed` includes those given up. */
 const counts = z.object({
   ...{ total: count, done: count, failed: count, givenUp: count.optional() },
@@ -19,7 +18,7 @@ const closedRunSchema = z.object({
   v: z.literal(versions.summary),
   run: idSchema,
   uid: idSchema,
-  generation: z.int().positive(),
+  generation: positive,
   phase: z.enum(["complete", "failed", "cancelled"]),
   /** Empty if the spec does not decode. */
   calculation: z.string(),
@@ -29,9 +28,9 @@ const closedRunSchema = z.object({
   /** Absent if the run was never planned. */
   packs: counts.optional(),
   chunks: counts.optional(),
-  finishedMs: z.number().nonnegative(),
+  finishedMs: ms,
   /** When the newest retry began. */
-  retriedMs: z.number().nonnegative().optional(),
+  retriedMs: ms.optional(),
   cost: costSchema,
   tags: tagsSchema.optional(),
   /** Who submitted it. */

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { type CallCounts, dollarsOf } from "./calls.ts";
+import { count, ms } from "./decode.ts";
 import { flexDollars } from "./prices.ts";
 
 /**
  * What a run uses of instances, as Flex Consumption counts it: the memory of an instance while it executes anything, however many
  * threads share it, and executions. Azure Monitor counts the same in `OnDemandFunctionExecutionUnits` and `…Count`.
  */
-const count = z.int().nonnegative();
 
 export interface InstanceUse {
   /** Memory of the instance, as it was set, × time. */
@@ -26,10 +26,10 @@ export const callCountsSchema = z.object({
 
 export const costSchema = z
   .object({
-    dollars: z.number().describe("Storage and compute at list prices: an estimate."),
-    storageDollars: z.number().describe("Storage calls."),
-    computeDollars: z.number().describe("Instances of Flex Consumption while they led or computed."),
-    gbS: z.number().describe("GB-seconds of these instances."),
+    dollars: ms.describe("Storage and compute at list prices: an estimate."),
+    storageDollars: ms.describe("Storage calls."),
+    computeDollars: ms.describe("Instances of Flex Consumption while they led or computed."),
+    gbS: ms.describe("GB-seconds of these instances."),
     executions: count.describe("Deliveries of the run's messages."),
   })
   .meta({ id: "Cost" });

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ClosedRun } from "./closedRun.ts";
 import { costSchema } from "./cost.ts";
-import { idSchema } from "./decode.ts";
+import { count, idSchema, latestMs, positive } from "./decode.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
 import type { Manifest } from "./run.ts";
 
@@ -9,7 +9,6 @@ import type { Manifest } from "./run.ts";
  * The completion event of a run, once for each generation: the content of `_closed/{time}.{id}`, and of a message in the queue
  * of `LEASEFOLD_ENDED_QUEUE`. docs/NOTICES.md describes it. Fields may be added, and none is taken away.
  */
-const count = z.int().nonnegative();
 export const endedRunSchema = z.object({
   type: z.enum(["run.complete", "run.failed", "run.cancelled"]),
   /** When it ended. */
@@ -19,7 +18,7 @@ export const endedRunSchema = z.object({
     id: z.string(),
     run: idSchema,
     uid: idSchema,
-    generation: z.int().positive(),
+    generation: positive,
     outcome: z.enum(["complete", "failed", "cancelled"]),
     /** Empty if the spec does not decode. */
     calculation: z.string(),
@@ -55,8 +54,6 @@ export type EndedRun = z.infer<typeof endedRunSchema>;
 const gapsShown = 20;
 /** As in lists. */
 const [nameMax, messageMax] = [100, 500];
-/** The last moment that has a year of four digits. */
-const latestMs = Date.UTC(10_000, 0) - 1;
 const isoOf = (ms: number): string => new Date(Math.min(ms, latestMs)).toISOString();
 
 /** Always of a few KB, whatever the documents of the run hold. `results`: the container. */

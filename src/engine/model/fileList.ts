@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { count } from "./decode.ts";
 import { fileListType } from "./json.ts";
 
 /**
@@ -8,7 +9,7 @@ import { fileListType } from "./json.ts";
 export const savedFileSchema = z.object({
   /** `{SHA-256}.{extension}`: whoever computes the chunk again saves the same bytes under the same name. */
   name: z.string().regex(/^[0-9a-f]{64}\.[A-Za-z0-9]{1,16}$/),
-  bytes: z.int().nonnegative(),
+  bytes: count,
 });
 export type SavedFile = z.infer<typeof savedFileSchema>;
 

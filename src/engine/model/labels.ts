@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { count, ms } from "./decode.ts";
 import { pairsOf } from "./json.ts";
 
 /** What people say of a run beside its request: tags, and who did what. Neither changes its result or its request's hash. */
@@ -56,10 +57,10 @@ export type Action = z.infer<typeof actionSchema>;
 /** Commands as leaders took them up, oldest first. One that another overtook before a leader saw it is missing. */
 export const historySchema = z.array(
   z.object({
-    command: z.int().nonnegative(),
+    command: count,
     action: actionSchema,
     by: actorSchema.optional(),
-    atMs: z.number().nonnegative(),
+    atMs: ms,
   }),
 );
 type History = z.infer<typeof historySchema>;

@@ -218,6 +218,12 @@ export const limits = {
   paramsBytesMax: 256 * 1024,
   /** Levels of lists and objects in one parameter: some thousands would overflow the stack of recursive code. */
   paramsLevelsMax: 100,
+  /** Of a stored document, which holds parameters or a chunk's input in a few levels of its own. */
+  documentLevelsMax: 200,
+  /** The largest that we write have a few MB: segments of a plan, and the states of runs with millions of packs. */
+  documentBytesMax: 64 * 1024 * 1024,
+  /** Of a spec or schedule: parameters twice, as given and as checked, and little else. */
+  requestBytesMax: 1024 * 1024,
 } as const;
 
 /** Limits of what a calculation may plan and return. */

@@ -1,5 +1,13 @@
 import * as z from "zod";
-import { decodeValue, idSchema, sha256Pattern, versioned } from "./decode.ts";
+import {
+  countText,
+  decodeValue,
+  idSchema,
+  numberText,
+  positiveText,
+  sha256Pattern,
+  versioned,
+} from "./decode.ts";
 import { actorSchema } from "./labels.ts";
 import { versions, withVersion } from "./versions.ts";
 
@@ -10,28 +18,26 @@ import { versions, withVersion } from "./versions.ts";
 export const wantSchema = z.enum(["run", "paused", "cancelled", "delete"]);
 export type Want = z.infer<typeof wantSchema>;
 
-const number = z.coerce.number().int().nonnegative();
-
 const markerSchema = z.object({
   v: z.literal(versions.marker),
   uid: idSchema,
   /** SHA-256 of the spec that was submitted: no other is led or computed. */
   spec: z.string().regex(sha256Pattern).optional(),
   want: wantSchema,
-  generation: z.coerce.number().int().positive(),
-  cap: z.coerce.number().int().positive(),
+  generation: positiveText,
+  cap: positiveText,
   /** Grows with each pause and resume. */
-  turn: number,
+  turn: countText,
   /** Grows with each write of the marker. */
-  command: number,
+  command: countText,
   /** Who gave the last command, percent-encoded, since metadata are ASCII. */
   who: z.string().transform(decodeActor).pipe(actorSchema).optional(),
   /** With `cancelled`: the run finishes with the packs that are done. */
   keep: z.literal("1").optional(),
   /** The command under which the leader found nothing more to do for the paused run: nobody has to lead for it. */
-  rests: number.optional(),
+  rests: countText.optional(),
   /** With `rests`: until then, in ms of storage's time. A deadline passes during a pause too. */
-  until: z.coerce.number().nonnegative().optional(),
+  until: numberText.optional(),
   /** Set if no person asked for the deletion: an expiry must not undo a retry made meanwhile. */
   by: z.literal("expiry").optional(),
   /** ETag of the state that expiry examined; absent without a state. Only that state is deleted. */

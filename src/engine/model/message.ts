@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { decodeJson, idSchema, sha256Pattern, versioned } from "./decode.ts";
+import { count, decodeJson, idSchema, parseJson, positive, sha256Pattern, versioned } from "./decode.ts";
 import { failedChunkSchema } from "./run.ts";
 import type { Work } from "./runBlobs.ts";
 import { versions } from "./versions.ts";
@@ -9,14 +9,13 @@ import { versions } from "./versions.ts";
  * host's metadata (`id`, `dequeueCount`, `insertionTime`, `expirationTime`, `nextVisibleTime`, `popReceipt`,
  * `queueTrigger`, `sys`), because the host overwrites one with the other. A test checks this.
  */
-const count = z.int().nonnegative();
 const sha256 = z.string().regex(sha256Pattern);
 const common = {
   v: z.literal(versions.message),
   run: idSchema,
   uid: idSchema,
-  gen: z.int().positive(),
-  send: z.int().positive(),
+  gen: positive,
+  send: positive,
   turn: count,
   /** Earlier attempts of this send that threw. */
   tries: count.optional(),
@@ -47,7 +46,7 @@ const workMessageSchema = z.discriminatedUnion("kind", [
       from: count,
       to: count,
       /** The run's cap, where it is less than the chunks that the calculation computes at the same time. */
-      atOnceMax: z.int().positive().optional(),
+      atOnceMax: positive.optional(),
       /** Chunks that are not computed, since earlier sends ended at them (rule 32). */
       excluded: z.array(failedChunkSchema).optional(),
     })
@@ -59,7 +58,7 @@ const workMessageSchema = z.discriminatedUnion("kind", [
   z.object({
     ...common,
     kind: z.literal("combine"),
-    level: z.int().positive(),
+    level: positive,
     index: count,
     members: z.string().optional(),
     childGens: z.string().optional(),
@@ -73,7 +72,7 @@ const workMessageSchema = z.discriminatedUnion("kind", [
     /** The run stopped after so many chunks: the fold of that prefix is finished. */
     stopped: count.optional(),
     /** For the manifest: who led so far. */
-    terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).optional(),
+    terms: z.array(z.object({ term: positive, holder: z.string() })).optional(),
   }),
   /** Deletes the partials of one shard, or else all nodes; ignored unless a complete manifest exists. */
   z.object({
@@ -116,7 +115,7 @@ export type MessageOf<Kind extends WorkMessage["kind"]> = Extract<WorkMessage, {
 
 function parseOr(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text, "the message");
   } catch {
     return undefined;
   }

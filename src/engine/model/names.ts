@@ -4,6 +4,7 @@
  * draws the whole tree.
  */
 import { InputError } from "./errors.ts";
+import { firstUnseen, showUnseen } from "./unseen.ts";
 
 /** The namespace must leave room for the longest suffix in a container's 63 characters. */
 export const namespacePattern = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
@@ -91,6 +92,8 @@ function brokenRule(name: unknown): string | undefined {
   // Not every client preserves these in a URL.
   if (/[\p{Cc}\\]/u.test(name) || !name.isWellFormed())
     return "control characters and backslashes are not allowed";
+  const unseen = firstUnseen(name);
+  if (unseen !== undefined) return `invisible characters are not allowed, and it holds ${unseen}`;
   const parts = name.split("/");
   if (parts.length > 200 || parts.some((part) => part === "" || part.endsWith("."))) {
     return "no part between slashes may be empty or end with a dot";
@@ -100,7 +103,7 @@ function brokenRule(name: unknown): string | undefined {
 
 const quoted = (text: unknown): string => {
   const shown = String(text);
-  return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown);
+  return showUnseen(JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown));
 };
 
 /** Schedules are among the markers, under names that no run can have. */
@@ -123,6 +126,20 @@ export function parseScheduledRun(
   const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
   return scheduleNamePattern.test(schedule) && !Number.isNaN(ms) ? { schedule, ms } : undefined;
 }
+
+/**
+ * A name in storage for lists, which scripts read and shells are given: every character that no id has, and no path of ids, is
+ * escaped as in a URL. Whoever may write blobs chooses their names, and one may be shell text.
+ */
+export const plainId = (name: string): string =>
+  name
+    .toWellFormed()
+    .replace(/[^A-Za-z0-9_/-]/gu, (one) =>
+      Buffer.from(one).reduce(
+        (all, byte) => `${all}%${byte.toString(16).toUpperCase().padStart(2, "0")}`,
+        "",
+      ),
+    );
 
 /** A valid run id: it becomes part of blob names and URLs. */
 export const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;

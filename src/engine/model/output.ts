@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { decodeValue } from "./decode.ts";
+import { decodeValue, numberText } from "./decode.ts";
 import { accepts, type WantedCode } from "./identity.ts";
 
 /**
@@ -160,7 +160,7 @@ export function encodeVerified(verified: Verified): Record<string, string> {
 }
 
 const schema = z.union([
-  z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), ms: z.coerce.number().nonnegative() }),
+  z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), ms: numberText }),
   z.object({ error: z.string(), message: z.string().default("") }).transform(({ error, message }) => ({
     error: { code: error, message: Buffer.from(message, "base64url").toString("utf8") },
   })),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { count, countText, ms, parseJson, positiveText } from "./decode.ts";
 import { versions } from "./versions.ts";
 
 /**
@@ -7,10 +8,10 @@ import { versions } from "./versions.ts";
  */
 export const printedLineSchema = z.object({
   /** Wall clock of the thread. */
-  atMs: z.number().nonnegative(),
+  atMs: ms,
   level: z.enum(["debug", "info", "warn", "error"]),
   /** The chunk that was computed; absent beside chunks, as in `plan` or `merge`. */
-  chunk: z.int().nonnegative().optional(),
+  chunk: count.optional(),
   text: z.string(),
 });
 export type PrintedLine = z.infer<typeof printedLineSchema>;
@@ -34,9 +35,9 @@ export interface Printed {
 }
 
 const metadataSchema = z.object({
-  generation: z.coerce.number().int().positive(),
+  generation: positiveText,
   instance: z.string(),
-  more: z.coerce.number().int().nonnegative(),
+  more: countText,
 });
 
 export const encodePrinted = ({ generation, instance, more, lines }: Omit<Printed, "attempt">) => ({
@@ -53,7 +54,7 @@ export function decodePrinted(
   if (!about.success) return undefined;
   const lines = body.split("\n").flatMap((line) => {
     try {
-      return [printedLineSchema.parse(JSON.parse(line))];
+      return [printedLineSchema.parse(parseJson(line, "a line"))];
     } catch {
       return [];
     }

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { idSchema, sha256Pattern, versioned } from "./decode.ts";
+import { count, idSchema, ms, positive, sha256Pattern, versioned } from "./decode.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
+import { limits } from "./limits.ts";
 import { contentTypeSchema, notesSchema, resultBlobSchema } from "./resultType.ts";
 import { versions } from "./versions.ts";
 
 /** The documents of a run that are written once: its request, its plan, its results and failures. */
 
-const count = z.int().nonnegative();
 export const rangeSchema = z.object({ from: count, to: count });
 const sha256 = z.string().regex(sha256Pattern);
 
@@ -41,19 +41,19 @@ export const specSchema = z.object({
   /** Identity of the code that validated them, see `identity.ts`. */
   code: z.string().optional(),
   /** Chunks per pack, if the user pinned it. */
-  packSize: z.int().positive().optional(),
+  packSize: positive.optional(),
   /** Packs that are computed at once, as the user expects; no part of the request, as the result is the same. */
-  workers: z.int().positive().optional(),
+  workers: positive.optional(),
   tolerate: toleranceSchema.optional(),
   /** Time limit of one attempt, if less than the app's. */
-  packLimitMs: z.int().positive().optional(),
+  packLimitMs: positive.optional(),
   /** Attempts of work that throws; `limits.attemptsDefault` by default. */
-  attempts: z.int().positive().optional(),
+  attempts: positive.optional(),
   /** Pauses between these, in seconds; `backOff.pausesDefaultS` by default. No part of the request: its result is the same. */
   retryAfterS: z.array(count).min(1).optional(),
   /** Counts from when a leader first sees the run or its retry, pauses included. Then the run fails, or with `keep`
    *  finishes with the packs that are done. */
-  deadline: z.object({ ms: z.int().positive(), keep: z.boolean() }).optional(),
+  deadline: z.object({ ms: positive, keep: z.boolean() }).optional(),
   /**
    * The run whose partials are copied where they have the same key, and the other code of which they may be (rule 31). No part
    * of the request but for that code: else its result is the same without.
@@ -70,23 +70,23 @@ export const specSchema = z.object({
   /** SHA-256 of the canonical request: the same id with another hash is another request. */
   requestHash: z.string(),
 });
-versioned("spec", specSchema);
+versioned("spec", specSchema, limits.requestBytesMax);
 export type Spec = z.infer<typeof specSchema>;
 
 /** How the plan cuts the run, see `packs.ts`. */
 export const layoutSchema = z.object({
   chunks: count,
-  packSize: z.int().positive(),
-  shardSize: z.int().positive(),
-  fanIn: z.int().min(2).default(1000),
+  packSize: positive,
+  shardSize: positive,
+  fanIn: positive.min(2).default(1000),
   /** Mean time of a pack, measured on samples, in ms. */
-  packMs: z.number().nonnegative(),
+  packMs: ms,
   /** Packs that are computed at once, if the spec says so or processes were seen at work. */
-  workers: z.int().positive().optional(),
+  workers: positive.optional(),
   /** Chunks that a thread computes at the same time; absent: one. The cap then bounds chunks. */
-  atOnce: z.int().positive().optional(),
+  atOnce: positive.optional(),
   /** Memory in MB and threads of the instance that planned: its run's cost is estimated for instances like it. */
-  instance: z.object({ mb: z.int().positive(), threads: z.int().positive() }).optional(),
+  instance: z.object({ mb: positive, threads: positive }).optional(),
   /** The calculation is asked about prefixes whether it stops there (`stop.ts`). */
   stops: z.literal(true).optional(),
 });
@@ -122,7 +122,7 @@ export const manifestSchema = z.object({
   v: z.literal(versions.manifest),
   run: idSchema,
   uid: idSchema,
-  generation: z.int().positive(),
+  generation: positive,
   calculation: name,
   requestHash: z.string(),
   /** SHA-256 of the spec and of the plan that were computed. */
@@ -152,7 +152,7 @@ export const manifestSchema = z.object({
   /** Attempts of the folded packs together; one per pack without retries, none for those copied from another run. */
   attempts: count.default(0),
   /** Terms that led the run, oldest first. */
-  terms: z.array(z.object({ term: z.int().positive(), holder: z.string() })).default([]),
+  terms: z.array(z.object({ term: positive, holder: z.string() })).default([]),
   /** Those of the run. */
   tags: tagsSchema.optional(),
 });
@@ -166,7 +166,7 @@ export const answerSchema = z.discriminatedUnion("ok", [
     ok: z.literal(true),
     run: idSchema,
     uid: idSchema,
-    generation: z.int().positive(),
+    generation: positive,
     /** The blob with the answer's bytes, in the results container. */
     blob: resultBlobSchema,
     contentType: contentTypeSchema,

@@ -1,7 +1,9 @@
 import * as z from "zod";
-import { decodeJson, decodeValue, versioned } from "./decode.ts";
+import { countText, decodeJson, decodeValue, positive, versioned } from "./decode.ts";
 import { dueTimes, fillTemplates } from "./dueTimes.ts";
-import { scheduleNamePattern } from "./names.ts";
+import { CorruptDataError } from "./errors.ts";
+import { limits } from "./limits.ts";
+import { scheduleBlob, scheduleBlobs, scheduleNamePattern } from "./names.ts";
 import { specSchema } from "./run.ts";
 import { versions, withVersion } from "./versions.ts";
 
@@ -41,22 +43,35 @@ const scheduleSchema = z
         ...{ workers: true, packLimitMs: true, attempts: true, retryAfterS: true, deadline: true },
       })
       .extend({
-        cap: z.int().positive(),
+        cap: positive,
         tags: z.record(z.string(), z.string()).optional(),
         /** Each run reuses partials of the run before. */
         reuse: z.literal(true).optional(),
       }),
   })
   .refine(isDueOnce, "is never due");
-versioned("schedule", scheduleSchema);
+versioned("schedule", scheduleSchema, limits.requestBytesMax);
 export type Schedule = Omit<z.infer<typeof scheduleSchema>, "v">;
 
 export const encodeSchedule = (schedule: Schedule): string =>
   JSON.stringify({ v: versions.schedule, ...schedule });
 
-export function decodeSchedule(body: Uint8Array, what: string): Schedule {
-  const { v: _version, ...schedule } = decodeJson(scheduleSchema, body, what);
-  return schedule;
+/** Throws `OtherVersionError`, or `CorruptDataError` also for the schedule of another name. */
+export function decodeSchedule(body: Uint8Array, blob: string): Schedule {
+  const { v: _version, ...schedule } = decodeJson(scheduleSchema, body, blob);
+  if (scheduleBlob(schedule.name) === blob) return schedule;
+  throw new CorruptDataError("other-name", `${blob} holds a schedule of another name`);
+}
+
+/** Whether a document that is written can be read again; else the reason. */
+export function unstorable(schedule: Schedule): string | undefined {
+  try {
+    decodeSchedule(Buffer.from(encodeSchedule(schedule)), scheduleBlob(schedule.name));
+    return undefined;
+  } catch (error) {
+    if (error instanceof CorruptDataError) return error.message;
+    throw error;
+  }
 }
 
 /** What is asked for at a due time. */
@@ -65,16 +80,21 @@ export function requestAt({ request, timeZone }: Pick<Schedule, "request" | "tim
   return { ...rest, ...fillTemplates({ params, given, tags }, dueMs, timeZone) };
 }
 
-const time = z.coerce.number().int().nonnegative();
+/** Throws `CorruptDataError` for a name that no schedule can have: whoever may write markers chooses it. */
+export function checkScheduleBlob(blob: string): void {
+  if (scheduleNamePattern.test(blob.slice(scheduleBlobs.length))) return;
+  throw new CorruptDataError("stray-schedule", "its name is no schedule's");
+}
+
 const marksSchema = z.object({
   v: z.literal(versions.schedule),
   /** The first due time that is not decided, in ms of storage's time; absent if there is none. */
-  next: time.optional(),
+  next: countText.optional(),
   /** Nothing is submitted. `deleted`: a leader is to remove it. */
   paused: z.enum(["asked", "deleted"]).optional(),
   /** The latest due times with and without a run. */
-  last: time.optional(),
-  skipped: time.optional(),
+  last: countText.optional(),
+  skipped: countText.optional(),
 });
 versioned("schedule", marksSchema);
 export type Marks = Omit<z.infer<typeof marksSchema>, "v">;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { decodeValue, idSchema, versioned } from "./decode.ts";
+import { count, decodeValue, idSchema, numberText, parseJson, versioned } from "./decode.ts";
 import { limits } from "./limits.ts";
 import type { Range } from "./packs.ts";
 import { parseWorkName, type Work, workName } from "./runBlobs.ts";
@@ -44,8 +44,6 @@ export interface SignedWork {
   readonly chunk?: number | undefined;
 }
 
-const count = z.int().nonnegative();
-const number = z.coerce.number().nonnegative();
 const list = z
   .string()
   .default("")
@@ -68,14 +66,14 @@ const rowsSchema = z.array(
 );
 
 const signSchema = z.object({
-  threads: number,
-  every: number,
+  threads: numberText,
+  every: numberText,
   version: z.string().default(""),
   codes: list,
-  memory: number,
+  memory: numberText,
   work: z.string().transform((text, context) => {
     try {
-      return rowsSchema.parse(JSON.parse(text));
+      return rowsSchema.parse(parseJson(text, "the work"));
     } catch {
       context.addIssue("not a list of work");
       return z.NEVER;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { waitsSchema } from "./backOff.ts";
-import { idSchema, sha256Pattern, versioned } from "./decode.ts";
+import { count, idSchema, ms, positive, sha256Pattern, versioned } from "./decode.ts";
 import { historySchema } from "./labels.ts";
 import { layoutSchema } from "./run.ts";
 import { versions } from "./versions.ts";
@@ -26,8 +26,6 @@ export const phaseMoves: Readonly<Record<Phase, readonly Phase[]>> = {
 
 export const isFinal = (phase: Phase): boolean => phaseMoves[phase].length === 0;
 
-const count = z.int().nonnegative();
-const ms = z.number().nonnegative();
 const sha256 = z.string().regex(sha256Pattern);
 
 /**
@@ -35,10 +33,10 @@ const sha256 = z.string().regex(sha256Pattern);
  * not wait for sends below `since`: workers drop them unrecorded, or they were lost. Their records still count.
  */
 const sendsSchema = z.object({
-  sends: z.int().positive(),
+  sends: positive,
   atMs: ms,
   lost: count.default(0),
-  since: z.int().positive().default(1),
+  since: positive.default(1),
   /** Since when the latest message is in no queue any more. */
   takenMs: ms.optional(),
   /** The latest send was certainly enqueued, so a new leader need not send it. */
@@ -52,7 +50,7 @@ export type Sends = z.infer<typeof sendsSchema>;
 const progressMarkSchema = z.object({ atMs: ms, ended: count, computeMs: ms });
 export type ProgressMark = z.infer<typeof progressMarkSchema>;
 
-const groupSchema = z.object({ gen: z.int().positive(), node: z.boolean(), stops: z.boolean().optional() });
+const groupSchema = z.object({ gen: positive, node: z.boolean(), stops: z.boolean().optional() });
 
 /** Whose it is, and what it was made of. */
 const identity = {
@@ -76,23 +74,23 @@ const identity = {
 /** Who owns it: rules 2 and 3. */
 const owner = {
   /** The term that owns this state. Ownership is equality of `termid`, never of `term` alone. */
-  term: z.int().positive(),
+  term: positive,
   termid: z.string(),
   /** Grows by one with each write of changed bytes within a term. */
   sequence: count,
   updatedMs: ms,
   /** Terms that led this run, oldest first. */
-  terms: z.array(z.object({ term: z.int().positive(), holder: z.string(), atMs: ms })),
+  terms: z.array(z.object({ term: positive, holder: z.string(), atMs: ms })),
 };
 
 /** What is wanted of the run, as the leader took it over from the marker, and how far it is: rule 8. */
 const wanted = {
-  generation: z.int().positive(),
+  generation: positive,
   phase: z.enum(phases),
   turn: count,
   command: count,
   answer: z.enum(["done", "too-late", "refused"]).optional(),
-  cap: z.int().positive(),
+  cap: positive,
   paused: z.boolean(),
   /** When the pause began, in storage's time. */
   pausedAtMs: ms.optional(),
@@ -110,7 +108,7 @@ const sent = {
   /** Packs `[0, cursor)` were sent in this turn and generation, in that order, or already had their partial. */
   cursor: count,
   /** Send number of the cursor's sends. A new turn raises it above all earlier sends, which then no longer count. */
-  firstSend: z.int().positive().default(1),
+  firstSend: positive.default(1),
   /** When they were sent: packs below `upTo` at or before `atMs` (storage's time). Old batches are dropped. */
   batches: z.array(z.object({ upTo: count, atMs: ms })),
   /** When workers had taken the first sends of the packs below `upTo` at the latest (storage's time). Pruned like `batches`. */
@@ -148,7 +146,7 @@ const outcomes = {
     z.object({
       members: z.string().optional(),
       gaps: count.optional(),
-      gen: z.int().positive().default(1),
+      gen: positive.default(1),
       node: z.boolean(),
     }),
   ),
@@ -180,7 +178,7 @@ const pace = {
   rate: ms,
   /** What the remaining time is estimated from: at most 32 marks of this generation, in time without pauses. */
   progress: z
-    .object({ generation: z.int().positive(), turn: count, marks: z.array(progressMarkSchema) })
+    .object({ generation: positive, turn: count, marks: z.array(progressMarkSchema) })
     .default({ generation: 1, turn: 0, marks: [] }),
   /** How long leaders led the run in each phase, in ms, and their polls; a leader of several runs counts its time in equal parts. */
   led: z
@@ -201,7 +199,7 @@ const told = {
   otherCode: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
   finishedMs: ms.optional(),
   /** Generations whose manifest differed from the leader's counts: their result is invalid. */
-  refused: z.array(z.int().positive()).optional(),
+  refused: z.array(positive).optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 };
 

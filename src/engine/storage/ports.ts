@@ -98,6 +98,7 @@ export interface BlobStore {
       readonly ifMatch?: string | undefined;
     },
   ): Promise<Created | Replaced | Conflict>;
+  /** Throws `CorruptDataError` for more than `documentBytesMax`, before the body is in memory; what may be larger is streamed. */
   read(
     container: string,
     name: string,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { idSchema, unlessCorrupt, unlessUnreadable } from "../../model/decode.ts";
+import { idSchema, parseJson, unlessCorrupt, unlessUnreadable } from "../../model/decode.ts";
 import { StorageError } from "../../model/errors.ts";
 import { identityHere } from "../../model/identity.ts";
 import { decodeMarker, encodeMarker, type Marker, wantSchema } from "../../model/marker.ts";
@@ -140,7 +140,7 @@ const uidSchema = z.object({ uid: idSchema });
 /** The uid of a spec, also of one that is otherwise unreadable or of a newer version. */
 export function uidOf(spec: Uint8Array): string | undefined {
   try {
-    return uidSchema.parse(JSON.parse(Buffer.from(spec).toString("utf8"))).uid;
+    return uidSchema.parse(parseJson(spec, "the spec")).uid;
   } catch {
     return undefined;
   }

@@ -2,8 +2,8 @@ import pMap from "p-map";
 import * as z from "zod";
 import { canonicalJson, unlessCorrupt, unlessUnreadable } from "../../model/decode.ts";
 import { dueTimes } from "../../model/dueTimes.ts";
-import { InputError, StorageError } from "../../model/errors.ts";
-import { scheduleBlob, scheduleBlobs, scheduledRunId } from "../../model/names.ts";
+import { InputError, isUnreadable, StorageError } from "../../model/errors.ts";
+import { plainId, scheduleBlob, scheduleBlobs, scheduledRunId } from "../../model/names.ts";
 import * as model from "../../model/schedule.ts";
 import { requestHashOf } from "../../model/storedSpec.ts";
 import { type Client, clientLimits, defined, iso } from "../client.ts";
@@ -35,7 +35,15 @@ const viewSchema = z.object({
   skipped: time.describe("The latest due time without a run; the log says why.").exactOptional(),
 });
 export type ScheduleView = z.infer<typeof viewSchema>;
-export const schedulesSchema = z.object({ schedules: z.array(viewSchema) });
+export const schedulesSchema = z.object({
+  schedules: z.array(viewSchema),
+  unreadable: z
+    .array(z.object({ blob: text, reason: text }))
+    .describe(
+      "Blobs among the schedules that do not decode; what is no letter or digit of a name is escaped.",
+    ),
+});
+type Schedules = z.infer<typeof schedulesSchema>;
 
 export const addedScheduleSchema = z.object({
   ...{ name: text, created: z.boolean().describe("False if it was there already.") },
@@ -54,19 +62,20 @@ interface Stored {
   readonly nowMs: number;
 }
 
-/** `schedule` is undefined where it does not decode. */
+/** `schedule` or `marks` is undefined where it does not decode. */
 async function read(client: Client, name: string) {
   const blob = scheduleBlob(name);
   const found = await readBlob(client, client.names.active, blob);
   if (found.kind === "missing") return undefined;
   const { metadata, etag } = found.properties;
   const schedule = await unlessCorrupt(() => model.decodeSchedule(found.body, blob));
-  return { schedule, marks: model.decodeMarks(metadata, blob), etag, nowMs: found.dateMs };
+  const marks = await unlessCorrupt(() => model.decodeMarks(metadata, blob));
+  return { schedule, marks, etag, nowMs: found.dateMs };
 }
 type Found = Awaited<ReturnType<typeof read>>;
 
 const isThere = (found: Found): found is Stored =>
-  found?.schedule !== undefined && found.marks.paused !== "deleted";
+  found?.schedule !== undefined && found.marks !== undefined && found.marks.paused !== "deleted";
 
 /** Throws `InputError` `unknown-schedule`, also for one that a leader is to remove or that does not decode. */
 function known(name: string, found: Found): Stored {
@@ -167,16 +176,32 @@ export async function triggerSchedule(client: Client, name: string, at?: string)
   return await submitChecked(client, has === undefined ? { ...again, reuse: undefined } : again);
 }
 
-/** All schedules by name. One read for each, and two for its last run. */
-export async function schedules(client: Client): Promise<readonly ScheduleView[]> {
+/** All schedules by name, and the blobs among them that do not decode. One read for each, and two for its last run. */
+export async function schedules(client: Client): Promise<Schedules> {
   const { blobs } = await blobPage(client, client.names.active, scheduleBlobs);
-  const view = ({ name }: (typeof blobs)[number]) =>
-    unlessUnreadable(async () => {
-      const found = await read(client, name.slice(scheduleBlobs.length));
-      return isThere(found) ? await viewOf(client, found) : undefined;
-    });
+  const unreadable: Schedules["unreadable"][number][] = [];
+  const view = async ({ name: blob }: (typeof blobs)[number]): Promise<ScheduleView | undefined> => {
+    try {
+      return await viewAt(client, blob);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      unreadable.push({ blob: plainId(blob), reason: error.message });
+      return undefined;
+    }
+  };
   const found = await pMap(blobs, view, { concurrency: clientLimits.readsAtOnce });
-  return found.filter((one) => one !== undefined);
+  return { schedules: found.filter((one) => one !== undefined), unreadable };
+}
+
+async function viewAt(client: Client, blob: string): Promise<ScheduleView | undefined> {
+  model.checkScheduleBlob(blob);
+  const found = await readBlob(client, client.names.active, blob);
+  if (found.kind === "missing") return undefined;
+  const { metadata, etag } = found.properties;
+  const marks = model.decodeMarks(metadata, blob);
+  if (marks.paused === "deleted") return undefined;
+  const schedule = model.decodeSchedule(found.body, blob);
+  return await viewOf(client, { schedule, marks, etag, nowMs: found.dateMs });
 }
 
 async function viewOf(client: Client, { schedule, marks }: Stored): Promise<ScheduleView> {

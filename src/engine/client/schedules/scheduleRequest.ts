@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import type { Calculations } from "../../calculation/contract.ts";
 import { dueTimes, fillTemplates } from "../../model/dueTimes.ts";
+import { InputError } from "../../model/errors.ts";
 import { scheduleNamePattern } from "../../model/names.ts";
-import { overlaps, type Schedule } from "../../model/schedule.ts";
+import { overlaps, type Schedule, unstorable } from "../../model/schedule.ts";
 import { checkRequest, invalid, requestSchema } from "../runRequest.ts";
 
 /** What a person or program asks for, before any check of its values. */
@@ -49,7 +50,10 @@ export function checkSchedule(
   const calculation = checked.calculation.name;
   const request = { ...limits, calculation, params: Object.fromEntries(entries), given, tags, reuse };
   // What is undefined is not stored.
-  return { schedule: JSON.parse(JSON.stringify({ name, cron, timeZone, overlap, request })), firstMs };
+  const schedule: Schedule = JSON.parse(JSON.stringify({ name, cron, timeZone, overlap, request }));
+  const why = unstorable(schedule);
+  if (why !== undefined) throw new InputError("invalid", "bad-schedule", why);
+  return { schedule, firstMs };
 }
 
 /** Returns the name, or throws `InputError` naming the rule. */

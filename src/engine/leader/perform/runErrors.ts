@@ -1,4 +1,4 @@
-import { decodeJson, idSchema, unlessCorrupt } from "../../model/decode.ts";
+import { decodeJson, idSchema, positive, unlessCorrupt } from "../../model/decode.ts";
 import { CorruptDataError, messageOf, OtherVersionError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { type Log, logEvents } from "../../model/log.ts";
@@ -95,6 +95,5 @@ async function failUnreadable(
 
 /** The marker itself may be what does not decode. */
 const wholeOr = (text: string | undefined, otherwise: number): number => {
-  const value = Number(text);
-  return Number.isSafeInteger(value) && value > 0 ? value : otherwise;
+  return positive.safeParse(Number(text)).data ?? otherwise;
 };

@@ -1,3 +1,4 @@
+import { checkBytes } from "../../model/decode.ts";
 import type { StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { BlobStore, FolderPage, ListedBlob, ListPage } from "../ports.ts";
@@ -130,7 +131,9 @@ function readsOf(account: MemoryAccount): Pick<BlobStore, "read" | "stream" | "h
     async read(container, name, options) {
       account.begin("read", options);
       const blob = account.find(container, name);
-      return blob === undefined ? { kind: "missing" } : { ...foundOf(blob), body: blob.body.slice() };
+      if (blob === undefined) return { kind: "missing" };
+      checkBytes(blob.body.length, name);
+      return { ...foundOf(blob), body: blob.body.slice() };
     },
 
     async stream(container, name, options = {}) {

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { parseJson } from "../../model/decode.ts";
 import { CorruptDataError, LeasefoldError, messageOf, OtherVersionError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
@@ -47,7 +48,7 @@ function checkSendable(text: string): void {
  * `heldForNewerMax` times, since a forged version never comes. A count needs no clock.
  */
 function heldCopyOf(text: string): string | undefined {
-  const message = JSON.parse(text) as Record<string, unknown>;
+  const message = parseJson(text, "the message") as Record<string, unknown>;
   const before = Number(message["heldForNewer"] ?? 0);
   const held = Number.isSafeInteger(before) && before > 0 ? before : 0;
   return held >= limits.heldForNewerMax ? undefined : JSON.stringify({ ...message, heldForNewer: held + 1 });

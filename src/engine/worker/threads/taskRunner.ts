@@ -15,6 +15,7 @@ import { printedLimits } from "../../model/printed.ts";
 import { setLatest } from "../setLatest.ts";
 import { chunkMarker } from "./chunkMark.ts";
 import { printingOf, withPrinting } from "./printing.ts";
+import { printWarnings } from "./printWarnings.ts";
 import {
   type Question,
   type ThreadAnswer,
@@ -31,6 +32,7 @@ import type { ComputeOutput, InputSink } from "./userCode.ts";
 export function taskRunner(load: (files: readonly string[]) => Promise<Calculations>): TaskRunner {
   const { files, printToError } = workerData as ThreadData;
   if (printToError === true) process.stdout.write = process.stderr.write.bind(process.stderr);
+  printWarnings();
   const calculations = load(files);
   // A file that does not load fails each task with the reason; the rejection alone must not end the thread.
   calculations.catch(() => {});

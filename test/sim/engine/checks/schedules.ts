@@ -49,6 +49,8 @@ export function dueTimesAreDecidedOnce({ ledger, nowMs, report }: Scene): Check 
   const moves = (name: string, effect: Written): void => {
     const marks = decodeMarks(effect.metadata, name);
     const seen = schedules.get(name);
+    // A stranger wrote it, past the checkers.
+    if (effect.kind === "marked" && seen === undefined) return;
     if (effect.kind !== "marked" || seen === undefined) {
       schedules.set(name, { times: dueTimes(parsed<Schedule>(effect.body)), marks });
       return;

@@ -5,6 +5,8 @@ const outlasts = "a run that outlasts its schedule: the next are skipped, or run
 const nobody = "nobody led for hours: what was due within the hour is run, and the others are skipped";
 const taken = "a person's run has the id of a due run: the schedule says so and continues";
 const reuses = "each run of a schedule that reuses takes what the one before has";
+const forged =
+  "forged schedules of every kind beside a run and an honest schedule: neither is later than without";
 const checker = "a due time is decided once";
 const end = "the scenario's own end";
 
@@ -70,5 +72,26 @@ export const scheduleRules: readonly Mutant[] = [
     killedBy: end,
     cases: [reuses],
     edits: edit("runBefore", "last ?? 0", "0"),
+  },
+  {
+    without: "a failure of a schedule that is its own, and a bound of its depth",
+    rule: 34,
+    killedBy: end,
+    cases: [forged],
+    edits: [
+      ...edit("isDeeper", "if (levels === 0) return true;", ""),
+      ...edit(
+        "keepSchedules",
+        "const code =",
+        "if (!(error instanceof StorageError)) throw error;\n      const code =",
+      ),
+    ],
+  },
+  {
+    without: "a word for a schedule that cannot be read",
+    rule: 34,
+    killedBy: end,
+    cases: [forged],
+    edits: edit("schedulesIn", "if (!told.has(blob.name))", "throw error;\n      if (!told.has(blob.name))"),
   },
 ];

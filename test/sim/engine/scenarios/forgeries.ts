@@ -1,7 +1,10 @@
 import { findManifest } from "../../../../src/engine/client/result.ts";
+import { addSchedule, deleteSchedule } from "../../../../src/engine/client/schedules/changeSchedule.ts";
 import { emptyBitmap, encodeBitmap, setBit } from "../../../../src/engine/model/bitmap.ts";
 import { encodeMessage, type MessageOf } from "../../../../src/engine/model/message.ts";
+import { scheduleBlob } from "../../../../src/engine/model/names.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
+import { forgedSchedules } from "../../../support/forgedDocuments.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -70,6 +73,32 @@ export const forgeries: Readonly<Record<string, Scenario>> = {
       await forge(script, { kind: "combine", level: 1, index: 0 });
       await script.untilEnded();
       await mustFailAndBeRetried(script);
+    }),
+
+  "forged schedules of every kind beside a run and an honest schedule: neither is later than without": () =>
+    play({ seed: 44, calm: true, chunkMs: () => 400 }, async (script) => {
+      const { engine, must, world } = script;
+      const { blobs, operator } = engine.storage;
+      for (const { name, body, metadata } of forgedSchedules)
+        await blobs.create(names.active, scheduleBlob(name), body, { metadata });
+      script.start(leaderOnly);
+      script.start(workerOnly);
+      const asked = { calculation: "ranges", params: { chunks: 2, list: false }, packSize: 1 };
+      const request = { name: "s", cron: "* * * * *", overlap: "allow", run: asked } as const;
+      const { first } = await world.finish(addSchedule(engine.client, request));
+      await script.submit({ id: "r", chunks: 40, packSize: 1, cap: 8 });
+      await script.until("the run has ended", () => script.run()?.state?.phase === "complete", 60_000);
+      await script.until("the due run too", () => script.run(first.run)?.state?.phase === "complete", 90_000);
+      must(
+        engine.instances.every((one) => !one.isDead()),
+        "nobody has died of it",
+      );
+      const terms = script.run()?.state?.terms.length;
+      must(terms === 1, `one leader led all of it, and not ${terms}`);
+      const told = engine.log.filter(({ event }) => event === "schedule-stopped");
+      must(told.length >= 8, `each is told of: ${told.length}`);
+      for (const { name } of forgedSchedules) operator.deleteBlob(names.active, scheduleBlob(name));
+      await world.finish(deleteSchedule(engine.client, "s"));
     }),
 
   "a forged finish in a run that is cancelled gives it no result": () =>

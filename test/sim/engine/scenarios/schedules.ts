@@ -36,7 +36,7 @@ const remove = (script: Script, name: string) => finish(script, deleteSchedule(s
 
 async function viewOf(script: Script, name: string) {
   const found = await finish(script, readSchedules(script.engine.client));
-  return found.find((one) => one.name === name);
+  return found.schedules.find((one) => one.name === name);
 }
 
 /** The runs of a schedule so far, oldest first. */
