@@ -1,4 +1,5 @@
-import { CalculationError, ThreadEndedError } from "../../src/engine/model/errors.ts";
+import { ThreadEndedError } from "../../src/engine/model/chunkErrors.ts";
+import { CalculationError } from "../../src/engine/model/errors.ts";
 import type { Clock } from "../../src/engine/storage/ports.ts";
 
 export interface Told {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { threadPool } from "../../src/app/threadPool.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { noAccess } from "../../src/engine/calculation/files.ts";
-import { ThreadEndedError } from "../../src/engine/model/errors.ts";
+import { ThreadEndedError } from "../../src/engine/model/chunkErrors.ts";
 import type { PrintedLine } from "../../src/engine/model/printed.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 

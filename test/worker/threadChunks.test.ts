@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { threadPool } from "../../src/app/threadPool.ts";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import { noAccess } from "../../src/engine/calculation/files.ts";
-import { CalculationError, chunksNamed, ThreadEndedError } from "../../src/engine/model/errors.ts";
+import { chunksNamed, ThreadEndedError } from "../../src/engine/model/chunkErrors.ts";
+import { CalculationError } from "../../src/engine/model/errors.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
 /** Which chunk of a pack ends its thread or its time (docs/ARCHITECTURE.md, rule 32). */

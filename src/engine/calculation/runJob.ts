@@ -1,5 +1,6 @@
+import { chunksNamed, withChunks } from "../model/chunkErrors.ts";
 import { isDeeper } from "../model/decode.ts";
-import { CalculationError, chunksNamed, type FailedChunk, withChunks } from "../model/errors.ts";
+import { CalculationError, type FailedChunk } from "../model/errors.ts";
 import { coverOf } from "../model/foldTree.ts";
 import { calculationLimits, limits } from "../model/limits.ts";
 import { chunksText, indexesOf, powerFrom, type Range } from "../model/packs.ts";

@@ -1,13 +1,12 @@
 import { attemptsFor } from "../../calculation/chunkAttempts.ts";
+import { chunksNamed, ThreadEndedError } from "../../model/chunkErrors.ts";
 import {
   CalculationError,
   CorruptDataError,
-  chunksNamed,
   LeasefoldError,
   mayPass,
   messageOf,
   OtherVersionError,
-  ThreadEndedError,
 } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";

@@ -1,5 +1,6 @@
 import { placeOf } from "../../calculation/placeOf.ts";
-import { CalculationError, messageOf, ThreadEndedError, withChunks } from "../../model/errors.ts";
+import { ThreadEndedError, withChunks } from "../../model/chunkErrors.ts";
+import { CalculationError, messageOf } from "../../model/errors.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
 import type { MarkedChunk } from "./chunkMark.ts";
 import type { ThreadWork } from "./threadTask.ts";
