@@ -14,6 +14,7 @@ import { isRequired } from "../freeOptions.ts";
 import { calculationCommand, checkRange, folderOption, optionNames, wholeOption } from "../options.ts";
 import { wrapped } from "../render/table.ts";
 import { count, countOf, oneLine, shellText, wrap } from "../render/text.ts";
+import { firstCalculation, writeApp } from "../starter/writeApp.ts";
 import { writeStarter } from "../starter/writeStarter.ts";
 
 /** `leasefold calculations [NAME]`: the calculations known here and to local instances, and their parameters. */
@@ -102,6 +103,30 @@ export function addNew(program: Command, session: Session): void {
       await session.print(
         ["\nThen:", ...next.map((line) => `  ${line}`), "", `Its test: ${npmTest}${test}`].join("\n"),
       );
+    });
+}
+
+/** `leasefold init DIR`: writes a Functions app of a user's own. */
+export function addInit(program: Command, session: Session): void {
+  program
+    .command("init")
+    .description("create a Functions app of your own, with a calculation, its test and what deploys it")
+    .argument("<dir>", "folder of the app, which may be new; no file in it is overwritten")
+    .action(async (dir: string) => {
+      const { cli } = session;
+      const { folder, files } = await writeApp(dir, cli.folder);
+      const there = posix(relative(cli.folder, folder));
+      const next = [
+        ...(there === "" ? [] : [`cd ${shellText(there)}`]),
+        "npm install",
+        "npm test",
+        "npm start",
+        `npx leasefold submit ${firstCalculation} --wait`,
+      ];
+      if (session.json()) return await session.printJson({ folder, files, next });
+      const shown = files.map((path) => oneLine(relative(cli.folder, path)));
+      await session.print(`wrote ${shown.join("\n      ")}`);
+      await session.print(["\nThen:", ...next.map((line) => `  ${line}`)].join("\n"));
     });
 }
 
