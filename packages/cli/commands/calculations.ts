@@ -5,7 +5,13 @@ import type { ParamsSchema } from "../../../src/engine/calculation/params.ts";
 import type { DescribedCalculation } from "../../../src/engine/client/describeCalculations.ts";
 import { InputError } from "../../../src/engine/model/errors.ts";
 import { optionOf, valueText } from "../../../src/engine/model/json.ts";
-import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "../askedCalculation.ts";
+import {
+  askedCalculation,
+  calculationFiles,
+  calculationsHere,
+  fileAsked,
+  knownAndRunning,
+} from "../askedCalculation.ts";
 import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { filesHere } from "../connect.ts";
@@ -81,10 +87,11 @@ export function addNew(program: Command, session: Session): void {
       const there = dir === undefined ? cli.folder : dirname(made.calculation);
       const fromThere = (path: string): string => shellText(posix(relative(there, path)));
       const file = `./${fromThere(made.calculation)}`;
+      const isOfApp = calculationsHere(cli.folder) === dirname(made.calculation);
       const next = [
         ...(there === resolve(cli.folder) ? [] : [`cd ${shellText(posix(relative(cli.folder, there)))}`]),
         `npx --no-install leasefold check ${file}`,
-        `npx --no-install leasefold up --calculation ${file}`,
+        `npx --no-install leasefold up${isOfApp ? "" : ` --calculation ${file}`}`,
         `npx --no-install leasefold submit ${name} --wait`,
       ];
       const test = `${shellText(posix(node))} --test ${fromThere(made.test)}`;
@@ -121,7 +128,7 @@ export function addInit(program: Command, session: Session): void {
         "npm install",
         "npm test",
         "npm start",
-        `npx leasefold submit ${firstCalculation} --wait`,
+        `npx --no-install leasefold submit ${firstCalculation} --wait`,
       ];
       if (session.json()) return await session.printJson({ folder, files, next });
       const shown = files.map((path) => oneLine(relative(cli.folder, path)));

@@ -56,7 +56,7 @@ async function filesOf(folder: string): Promise<Readonly<Record<string, string>>
       deploy: "npm run build && cd dist && func azure functionapp publish",
     },
     dependencies: { leasefold },
-    devDependencies: { ...types, azurite },
+    devDependencies: { "@types/node": types["@types/node"], azurite, typescript: types.typescript },
     // Of databases and telemetry that the emulator does not use here.
     overrides: { azurite: overrides.azurite },
   };
@@ -70,7 +70,7 @@ async function filesOf(folder: string): Promise<Readonly<Record<string, string>>
     [`${calculation}.ts`]: await starting("calculation.ts"),
     [`${calculation}.test.ts`]: await starting("calculation.test.ts"),
     "build.mjs": await starting("app/build.mjs"),
-    "README.md": await starting("app/README.md"),
+    "README.md": await starting("app/readme"),
     ".gitignore": await starting("app/gitignore"),
     ".funcignore": await starting("app/funcignore"),
     "azure.yaml": await starting("app/azure.yaml"),

@@ -78,10 +78,23 @@ export const startingText = (text: string, name: string, end: string): string =>
 export async function packageFacts(folder: string, root: string) {
   const own = ownPackageSchema.parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
   const { "@types/node": types, typescript, azurite } = own.devDependencies;
-  const isInstalled = root.split(sep).includes("node_modules");
-  const at = isInstalled ? `^${own.version}` : `file:${relative(folder, root).split(sep).join("/")}`;
+  const file = root.split(sep).includes("node_modules") ? await installedFrom(root) : root;
+  const at = file === undefined ? `^${own.version}` : `file:${relative(folder, file).split(sep).join("/")}`;
   return { ...own, leasefold: at, types: { "@types/node": types, typescript }, azurite };
 }
+
+/** The file or folder that npm installed this package from; undefined if that was a registry. */
+async function installedFrom(root: string): Promise<string | undefined> {
+  const above = dirname(dirname(root));
+  const text = await readFile(join(above, "node_modules", ".package-lock.json"), "utf8").catch(() => "{}");
+  const lock = lockSchema.safeParse(JSON.parse(text)).data;
+  const resolved = lock?.packages["node_modules/leasefold"]?.resolved ?? "";
+  return resolved.startsWith("file:") ? resolve(above, resolved.slice("file:".length)) : undefined;
+}
+
+const lockSchema = z.looseObject({
+  packages: z.record(z.string(), z.looseObject({ resolved: z.string().optional() })),
+});
 
 /** What the editor checks, as Node runs it. */
 export const compilerOptions = {
@@ -97,7 +110,7 @@ export const compilerOptions = {
 
 /**
  * Writes `package.json` and `tsconfig.json` and returns their paths. The package depends on this one, so that npm, which removes
- * what no package asks for, keeps the link; a package that npm installed is asked for by its version.
+ * what no package asks for, keeps the link; a package that npm installed is asked for by its version, or by the file that it was installed from.
  */
 async function writeProject(name: string, folder: string, root: string): Promise<string[]> {
   const { leasefold, types } = await packageFacts(folder, root);
