@@ -91,6 +91,8 @@ test("the package for Azure has no development dependency, and computes where no
   const dist = join(app, "dist");
   expect((await readdir(dist)).sort()).toEqual(["host.json", "node_modules", "package.json", "src"]);
   expect((await readdir(join(dist, "node_modules"))).sort()).toEqual(["leasefold", "zod"]);
+  const ours = await readdir(join(dist, "node_modules/leasefold"));
+  expect(ours.sort()).toEqual(["LICENSE", "dist", "host.json", "package.json"]);
   expect(await readdir(join(dist, "src/calculations"))).toEqual(["collatz.ts"]);
   expect(await readFile(join(dist, "package.json"), "utf8")).not.toMatch(/azurite|typescript|scripts/);
 

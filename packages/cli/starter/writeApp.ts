@@ -46,7 +46,7 @@ async function filesOf(folder: string): Promise<Readonly<Record<string, string>>
       "STARTING-APP",
       name,
     );
-  const { leasefold, types, azurite, engines, overrides } = await packageFacts(folder, root);
+  const { leasefold, types, azurite, engines } = await packageFacts(folder, root);
   const packageJson = {
     ...{ name, private: true, type: "module", main: "src/index.ts", engines: { node: engines.node } },
     scripts: {
@@ -57,8 +57,6 @@ async function filesOf(folder: string): Promise<Readonly<Record<string, string>>
     },
     dependencies: { leasefold },
     devDependencies: { "@types/node": types["@types/node"], azurite, typescript: types.typescript },
-    // Of databases and telemetry that the emulator does not use here.
-    overrides: { azurite: overrides.azurite },
   };
   const calculation = join(calculationsFolder, firstCalculation);
   return {

@@ -142,7 +142,6 @@ const ownPackageSchema = z.looseObject({
   devDependencies: z.looseObject({
     ...{ "@types/node": z.string(), typescript: z.string(), azurite: z.string() },
   }),
-  overrides: z.looseObject({ azurite: z.record(z.string(), z.string()) }),
 });
 
 /** The Node that a clone has among its packages. */
