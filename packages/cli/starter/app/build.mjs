@@ -53,7 +53,9 @@ const forEditors = String.raw`(^|/)(node_modules|\.git)(/|$)|\.map$|\.d\.[cm]?ts
 place(root, ".");
 for (const [to, folder] of placed) {
   const isOurs = readPackage(folder).name === "leasefold";
-  const others = isOurs ? "|^(?!(dist|host\\.json|package\\.json|LICENSE)(/|$)).|^dist/(types|starter)(/|$)" : "";
+  const others = isOurs
+    ? "|^(?!(dist|host\\.json|package\\.json|LICENSE)(/|$)).|^dist/(types|starter)(/|$)"
+    : "";
   copy(folder, to, new RegExp(forEditors + others));
 }
 console.log("wrote dist/, the package that Azure gets");
