@@ -86,6 +86,19 @@ test("up runs the main file of a user's app, and its calculation by name", async
   await writeFile(main, text);
 });
 
+test("up --watch loads a calculation that is added to the folder of an app, once its name is its own", async () => {
+  const folderOf = join(app, "src/calculations");
+  const text = await readFile(join(folderOf, "collatz.ts"), "utf8");
+  await succeed("npx", ["--no-install", "leasefold", "up", "--detach", "--watch", "--instances", "1"]);
+  await writeFile(join(folderOf, "other.ts"), text);
+  await expect.poll(async () => (await leasefold("submit", "other", "--wait")).code).toBe(2);
+  await writeFile(join(folderOf, "other.ts"), text.replace('name: "collatz"', 'name: "other"'));
+  const submit = () => leasefold("submit", "other", "--below", "1000", "--wait");
+  await expect.poll(async () => (await submit()).out, { interval: 1_000 }).toContain("871");
+  await succeed("npx", ["--no-install", "leasefold", "down"]);
+  await rm(join(folderOf, "other.ts"));
+});
+
 test("the package for Azure has no development dependency, and computes where nothing else is", async () => {
   await succeed("npm", ["run", "build"]);
   const dist = join(app, "dist");

@@ -170,7 +170,8 @@ async function up(
     await tellReady(session, embedded, data?.location, next);
     isUp = true;
     ready.resolve();
-    const following = { files, watch: options.watch === true, added };
+    const here = () => withPackaged([], findUserApp(cli.folder)?.calculations);
+    const following = { files, here, watch: options.watch === true, added };
     followFiles(cli, following, embedded.instances, printNow).catch((error) =>
       printNow(`files are no longer followed: ${messageOf(error)}`),
     );
