@@ -16,7 +16,7 @@ import { replaceFiles } from "./replaceFiles.mjs";
 /**
  * Builds `dist/`: the app that the Functions host loads (`index.cjs` with `shared-*.cjs`, its thread entries, and the
  * compiled kernels, which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user
- * calculations import, `election.mjs`, the package's `leasefold/election`, the types of both, and `ui`, the dashboard. The
+ * calculations import, `app.mjs` and `election.mjs`, the package's `leasefold/app` and `leasefold/election`, the types of these, and `ui`, the dashboard. The
  * app is CommonJS because the Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`.
  * Calculations in `calculations/` become part of it.
  *
@@ -92,6 +92,15 @@ const versionCheck = `if (Number(process.versions.node.split(".")[0]) < ${oldest
   throw new Error(message);
 }`;
 
+/**
+ * The package's `leasefold/app`. The host's `@azure/functions-core` is found by what is loaded with `require`: Node 22 does not call
+ * module hooks for what a CommonJS module requires that was imported.
+ */
+const appEntry = `import { createRequire } from "node:module";
+${versionCheck}
+export const { registerLeasefold } = createRequire(import.meta.url)("./app.cjs");
+`;
+
 /** Of all programs for Node. */
 const program = {
   ...options,
@@ -114,6 +123,7 @@ async function buildApp() {
     ...program,
     entryPoints: {
       index: "packages/sql/app/index.ts",
+      app: "packages/sql/app/leasefoldApp.ts",
       instance: "packages/cli/local/instance.ts",
       thread: "packages/sql/app/thread.ts",
     },
@@ -246,14 +256,16 @@ const made = await Promise.all([
     { cwd: root },
   ),
   cp(join(root, "python/leasefold.py"), join(out, "python/leasefold.py")),
-  // What `leasefold new` writes is text.
+  // What `leasefold new` and `leasefold init` write is text.
+  cp(join(root, "packages/cli/starter/app"), join(out, "starter/app"), { recursive: true }),
   ...["calculation.ts", "calculation.test.ts"].map((name) =>
     cp(join(root, "packages/cli/starter", name), join(out, "starter", name)),
   ),
 ]);
+await writeFile(join(out, "app.mjs"), appEntry);
 const metafiles = made.flatMap((one) => one?.metafile ?? []);
 const sharedFiles = (await readdir(out)).filter((name) => /^shared-.*\.cjs$/.test(name));
-await Promise.all(["index.cjs", "instance.cjs", "thread.cjs", ...sharedFiles].map(inAscii));
+await Promise.all(["index.cjs", "app.cjs", "instance.cjs", "thread.cjs", ...sharedFiles].map(inAscii));
 const maps = (await readdir(out)).filter((name) => name.endsWith(".map"));
 await Promise.all(maps.map(fromDist));
 await writeFile(join(out, "LICENSES.txt"), bundledLicenses(metafiles));

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Calculations } from "../../src/engine/calculation/contract.ts";
-import { namedFiles, withPackaged } from "../../src/engine/calculation/ownFiles.ts";
+import { namedFiles, packagedFolder, withPackaged } from "../../src/engine/calculation/ownFiles.ts";
 import {
   type DescribedCalculation,
   describeCalculation,
@@ -17,12 +17,13 @@ import type { Cli, Session } from "./cli.ts";
 import { clientFiles, type Surroundings } from "./connect.ts";
 import type { InstanceApi } from "./instanceApi.ts";
 import { loadFiles } from "./loadFiles.ts";
+import { findUserApp } from "./local/userApp.ts";
 import { offerToAdd } from "./up/addCalculation.ts";
 
 /** Read once, so that concurrent loads restore the same function. */
 const writeOutput = process.stdout.write;
 
-/** The built-in calculations and the user's: that of `file`, or else the packaged ones and those of LEASEFOLD_CALCULATIONS. */
+/** The built-in calculations and the user's: that of `file`, or else those of the app here and of LEASEFOLD_CALCULATIONS. */
 export async function knownCalculations(
   at: Surroundings,
   file?: string,
@@ -40,8 +41,12 @@ export async function knownCalculations(
 /** The user's files among them, absolute. */
 export function calculationFiles({ env, folder }: Surroundings, file?: string): readonly string[] {
   if (file !== undefined) return [resolve(folder, file)];
-  return withPackaged(namedFiles(env["LEASEFOLD_CALCULATIONS"], folder));
+  return withPackaged(namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), calculationsHere(folder));
 }
+
+/** The folder of the calculations of the user's app that this folder is in, or else of those that a clone was built with. */
+export const calculationsHere = (folder: string): string | undefined =>
+  findUserApp(folder)?.calculations ?? packagedFolder();
 
 /** The absolute file, if the command line names a file and not a calculation. */
 export const fileAsked = (folder: string, asked: string): string | undefined =>

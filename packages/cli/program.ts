@@ -2,7 +2,7 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { edgeOf, LeasefoldError, messageOf } from "../../src/engine/model/errors.ts";
 import { version } from "../../src/engine/model/settings.ts";
 import { type AddCommand, type Cli, Session } from "./cli.ts";
-import { addCalculations, addCheck, addNew } from "./commands/calculations.ts";
+import { addCalculations, addCheck, addInit, addNew } from "./commands/calculations.ts";
 import { addCosts } from "./commands/costs.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addFailures, addStatus, addWatch } from "./commands/inspect.ts";
@@ -24,7 +24,7 @@ import { clip, oneLine, paint } from "./render/text.ts";
 
 /** The help lists commands in these groups, each in the order of a run's journey. */
 const groups: Readonly<Record<string, readonly AddCommand[]>> = {
-  "Calculations:": [addCalculations, addNew, addCheck, addUpload, addInputs, addPlan, addSql],
+  "Calculations:": [addCalculations, addInit, addNew, addCheck, addUpload, addInputs, addPlan, addSql],
   "Runs:": [
     addSubmit,
     addRuns,

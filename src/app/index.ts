@@ -1,5 +1,5 @@
-import { always } from "../calculations/registry.ts";
-import { startApp } from "./startApp.ts";
+import { packagedFolder } from "../engine/calculation/ownFiles.ts";
+import { registerLeasefold } from "./registerLeasefold.ts";
 
 // What the Functions host loads where no optional package is.
-startApp(always);
+registerLeasefold({ calculations: packagedFolder() });

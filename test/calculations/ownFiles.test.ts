@@ -8,7 +8,8 @@ import { namedFiles, withPackaged } from "../../src/engine/calculation/ownFiles.
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "leasefold-own-"));
-  for (const name of ["pi.mjs", "mean.mjs", "kernel.wasm"]) await writeFile(join(folder, name), "");
+  for (const name of ["pi.mjs", "mean.mjs", "mean.test.ts", "kernel.wasm"])
+    await writeFile(join(folder, name), "");
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -19,7 +20,7 @@ test("LEASEFOLD_CALCULATIONS is a list of files, relative to the app, each taken
   expect(namedFiles(undefined, "/app")).toEqual([]);
 });
 
-test("packaged modules come first and in order, and data files beside them are no calculations", () => {
+test("packaged modules come first and in order, and data files and tests beside them are no calculations", () => {
   const files = withPackaged(["/other/mine.ts"], folder);
   expect(files).toEqual([packaged("mean.mjs"), packaged("pi.mjs"), "/other/mine.ts"]);
 });
@@ -34,5 +35,5 @@ test("a named file replaces the packaged one that was made of it, and a packaged
 });
 
 test("an app without packaged calculations has the named ones alone", () => {
-  expect(withPackaged(["/a.ts"], join(folder, "none"))).toEqual(["/a.ts"]);
+  expect(withPackaged(["/a.ts"], undefined)).toEqual(["/a.ts"]);
 });

@@ -67,7 +67,7 @@ const filesIn = async (at: string): Promise<string[]> =>
 test("the package holds what runs, its types and its pages, and less than 10 MB", async () => {
   const files = await filesIn(installed);
   const allowed =
-    /^(bin\/leasefold\.js|host\.json|package\.json|(README|CHANGELOG|SECURITY)\.md|LICENSE|docs\/.*\.(md|png|svg|json)|examples\/.*\.(md|mjs|ts|py)|python\/leasefold\.py|dist\/(ui\/(index\.html|app\.(js|css)|openapi\.json)|python\/leasefold\.py|\w[\w-]*\.(cjs|mjs|wasm)|LICENSES\.txt|starter\/calculation(\.test)?\.ts|types\/.*\.d\.ts))$/;
+    /^(bin\/leasefold\.js|host\.json|local\.settings\.sample\.json|package\.json|infra\/[\w/-]+\.(bicep|bicepparam|kql)|(README|CHANGELOG|SECURITY)\.md|LICENSE|docs\/.*\.(md|png|svg|json)|examples\/.*\.(md|mjs|ts|py)|python\/leasefold\.py|dist\/(ui\/(index\.html|app\.(js|css)|openapi\.json)|python\/leasefold\.py|\w[\w-]*\.(cjs|mjs|wasm)|LICENSES\.txt|starter\/(calculation(\.test)?\.ts|app\/[\w.]+)|types\/.*\.d\.ts))$/;
   expect(files.filter((file) => !allowed.test(file))).toEqual([]);
   expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "host.json", "dist/exact.wasm"]));
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(installed, file))).size));

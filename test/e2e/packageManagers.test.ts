@@ -55,22 +55,26 @@ test("the types of each entry are those of the module that it gives", async () =
   expect(await run(folder, [...attw, "--no-color", "--format", "ascii"])).toContain('"leasefold/client"');
 });
 
-const values = `console.log(typeof leasefold.defineCalculation, typeof election.lead, typeof client.connect);`;
+const values = `console.log(typeof leasefold.defineCalculation, typeof election.lead, typeof client.connect, typeof app.registerLeasefold);`;
 const typed = `
   const calculation = defineCalculation({ name: "own", summary: "", params: z.strictObject({ n: z.number() }),
     plan: ({ n }) => n, compute: ({ index }) => index, merge: (a, b) => a + b, zero: () => 0 });
   export const options: LeadOptions["once"] = true;
   export const uses = [calculation, lead, connect({ url: "http://127.0.0.1" }).submit];
   // @ts-expect-error: the type is known, not any.
-  connect({ url: 1 });`;
+  connect({ url: 1 });
+  registerLeasefold({ calculations: "src/calculations" });
+  // @ts-expect-error: the type is known, not any.
+  registerLeasefold({ calculations: 1 });`;
 const imports = `import { defineCalculation, z } from "leasefold";
   import { lead, type LeadOptions } from "leasefold/election";
-  import { connect } from "leasefold/client";${typed}`;
+  import { connect } from "leasefold/client";
+  import { registerLeasefold } from "leasefold/app";${typed}`;
 const sources: Readonly<Record<string, string>> = {
   "uses.mjs": `import * as leasefold from "leasefold"; import * as election from "leasefold/election";
-    import * as client from "leasefold/client"; ${values}`,
+    import * as client from "leasefold/client"; import * as app from "leasefold/app"; ${values}`,
   "uses.cjs": `const leasefold = require("leasefold"), election = require("leasefold/election");
-    const client = require("leasefold/client"); ${values}`,
+    const client = require("leasefold/client"), app = require("leasefold/app"); ${values}`,
   "esm.mts": imports,
   "cjs.cts": imports,
 };
@@ -132,7 +136,7 @@ describe.each(managers)("$name", ({ install, run: runner, command, typeChecked, 
 
   test("the entries load as ES modules and in CommonJS", async () => {
     for (const file of ["uses.mjs", "uses.cjs"])
-      expect(await run(at, [...runner, file])).toMatch(/^function function function$/m);
+      expect(await run(at, [...runner, file])).toMatch(/^function function function function$/m);
   });
 
   test("the command line runs, and its threads compute", async () => {

@@ -5,7 +5,13 @@ import type { ParamsSchema } from "../../../src/engine/calculation/params.ts";
 import type { DescribedCalculation } from "../../../src/engine/client/describeCalculations.ts";
 import { InputError } from "../../../src/engine/model/errors.ts";
 import { optionOf, valueText } from "../../../src/engine/model/json.ts";
-import { askedCalculation, calculationFiles, fileAsked, knownAndRunning } from "../askedCalculation.ts";
+import {
+  askedCalculation,
+  calculationFiles,
+  calculationsHere,
+  fileAsked,
+  knownAndRunning,
+} from "../askedCalculation.ts";
 import type { CheckReport } from "../check/runCheck.ts";
 import type { Session } from "../cli.ts";
 import { filesHere } from "../connect.ts";
@@ -14,6 +20,7 @@ import { isRequired } from "../freeOptions.ts";
 import { calculationCommand, checkRange, folderOption, optionNames, wholeOption } from "../options.ts";
 import { wrapped } from "../render/table.ts";
 import { count, countOf, oneLine, shellText, wrap } from "../render/text.ts";
+import { firstCalculation, writeApp } from "../starter/writeApp.ts";
 import { writeStarter } from "../starter/writeStarter.ts";
 
 /** `leasefold calculations [NAME]`: the calculations known here and to local instances, and their parameters. */
@@ -80,10 +87,11 @@ export function addNew(program: Command, session: Session): void {
       const there = dir === undefined ? cli.folder : dirname(made.calculation);
       const fromThere = (path: string): string => shellText(posix(relative(there, path)));
       const file = `./${fromThere(made.calculation)}`;
+      const isOfApp = calculationsHere(cli.folder) === dirname(made.calculation);
       const next = [
         ...(there === resolve(cli.folder) ? [] : [`cd ${shellText(posix(relative(cli.folder, there)))}`]),
         `npx --no-install leasefold check ${file}`,
-        `npx --no-install leasefold up --calculation ${file}`,
+        `npx --no-install leasefold up${isOfApp ? "" : ` --calculation ${file}`}`,
         `npx --no-install leasefold submit ${name} --wait`,
       ];
       const test = `${shellText(posix(node))} --test ${fromThere(made.test)}`;
@@ -102,6 +110,30 @@ export function addNew(program: Command, session: Session): void {
       await session.print(
         ["\nThen:", ...next.map((line) => `  ${line}`), "", `Its test: ${npmTest}${test}`].join("\n"),
       );
+    });
+}
+
+/** `leasefold init DIR`: writes a Functions app of a user's own. */
+export function addInit(program: Command, session: Session): void {
+  program
+    .command("init")
+    .description("create a Functions app of your own, with a calculation, its test and what deploys it")
+    .argument("<dir>", "folder of the app, which may be new; no file in it is overwritten")
+    .action(async (dir: string) => {
+      const { cli } = session;
+      const { folder, files } = await writeApp(dir, cli.folder);
+      const there = posix(relative(cli.folder, folder));
+      const next = [
+        ...(there === "" ? [] : [`cd ${shellText(there)}`]),
+        "npm install",
+        "npm test",
+        "npm start",
+        `npx --no-install leasefold submit ${firstCalculation} --wait`,
+      ];
+      if (session.json()) return await session.printJson({ folder, files, next });
+      const shown = files.map((path) => oneLine(relative(cli.folder, path)));
+      await session.print(`wrote ${shown.join("\n      ")}`);
+      await session.print(["\nThen:", ...next.map((line) => `  ${line}`)].join("\n"));
     });
 }
 

@@ -28,6 +28,8 @@ export interface Embedded {
 
 export interface EmbeddedOptions {
   readonly instances: number;
+  /** Folder of the app that they run: that of the program by default. */
+  readonly appDir?: string | undefined;
   /** Keeps the storage between starts; without it the storage lives in memory. */
   readonly data?: DataFolder | undefined;
   /** Port of the first instance; the others follow it. Free ones without it. */
@@ -57,7 +59,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const { stateFile, calculations = [] } = options;
   const startedMs = systemClock.monotonicMs();
   const startedAt = new Date(systemClock.wallMs()).toISOString();
-  const appDir = findAppDir();
+  const programDir = findAppDir();
   const azurite = await startAzurite(options.data);
 
   const storage = connectStorage({ connectionString: azurite.connectionString });
@@ -94,9 +96,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   try {
     instances = await startInstances({
       count: options.instances,
-      appDir,
+      appDir: options.appDir ?? programDir,
       // Also where this file runs from source: what users run is the bundle, which takes less memory.
-      instanceEntry: join(appDir, "dist", "instance.cjs"),
+      instanceEntry: join(programDir, "dist", "instance.cjs"),
       storage: { DataStorage: azurite.connectionString },
       env: (_name, index) => embeddedEnv({ ...options, calculations, index, cores: availableParallelism() }),
       ...(options.httpPort === undefined ? {} : { httpPort: options.httpPort }),

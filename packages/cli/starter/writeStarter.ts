@@ -7,6 +7,7 @@ import { ConfigError, InputError } from "../../../src/engine/model/errors.ts";
 import { namePattern } from "../../../src/engine/model/identity.ts";
 import { builtIn } from "../../sql/builtIn.ts";
 import { makeFolder } from "../local/makeFolder.ts";
+import { calculationsFolder, findUserApp } from "../local/userApp.ts";
 import { badOption, isSystemError, systemReason } from "../options.ts";
 
 /**
@@ -24,10 +25,8 @@ export async function writeStarter(name: string, at: { folder: string; dir: stri
     const message = `the name is taken: there is a calculation named ${name} already`;
     throw new InputError("conflict", "calculation-name", message, { field: "name" });
   }
-  const root = folderAbove(import.meta.dirname, "package.json");
-  if (root === undefined) throw new ConfigError("no-package", "package.json is missing above the program");
-  // In a clone of this project the build packages what is in `calculations` for Azure.
-  const folder = resolve(at.folder, at.dir ?? (resolve(at.folder) === root ? "calculations" : "."));
+  const root = ownRoot();
+  const folder = resolve(at.folder, at.dir ?? usualFolder(resolve(at.folder), root));
   const end = isModule(folder) ? "ts" : "mts";
   const [calculation, test] = [join(folder, `${name}.${end}`), join(folder, `${name}.test.${end}`)];
   const taken = [calculation, test].find((path) => existsSync(path));
@@ -39,11 +38,7 @@ export async function writeStarter(name: string, at: { folder: string; dir: stri
   const isInProject = folderAbove(folder, "package.json") !== undefined;
   const project: string[] = [];
   const write = async (file: string, to: string): Promise<void> => {
-    const text = (await readFile(join(source, file), "utf8"))
-      // The reader may use another linter.
-      .replace(/^ *\/\/ biome-ignore .*\n/gm, "")
-      .replaceAll("STARTING-NAME", name)
-      .replaceAll("./calculation.ts", `./${name}.${end}`);
+    const text = startingText(await readFile(join(source, file), "utf8"), name, end);
     await makeFolder(folder);
     await writeFile(to, text, { flag: "wx" });
   };
@@ -58,38 +53,79 @@ export async function writeStarter(name: string, at: { folder: string; dir: stri
   return { calculation, test, project, root, node, ...(await link(folder, root)) };
 }
 
+/** The folder of this package. Throws `ConfigError`. */
+export function ownRoot(): string {
+  const root = folderAbove(import.meta.dirname, "package.json");
+  if (root === undefined) throw new ConfigError("no-package", "package.json is missing above the program");
+  return root;
+}
+
+/** Where what is packaged for Azure is taken from, in a clone of this project and in an app of a user's own; else the folder itself. */
+function usualFolder(folder: string, root: string): string {
+  if (folder === root) return "calculations";
+  return findUserApp(folder)?.appDir === folder ? calculationsFolder : ".";
+}
+
+/** What begins as a file of the starter, with the name of the calculation and the ending of its file. */
+export const startingText = (text: string, name: string, end: string): string =>
+  text
+    // The reader may use another linter.
+    .replace(/^ *\/\/ biome-ignore .*\n/gm, "")
+    .replaceAll("STARTING-NAME", name)
+    .replaceAll("./calculation.ts", `./${name}.${end}`);
+
+/** What a user's own `package.json` takes from that of this package, which a project in `folder` depends on. */
+export async function packageFacts(folder: string, root: string) {
+  const own = ownPackageSchema.parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
+  const { "@types/node": types, typescript, azurite } = own.devDependencies;
+  const file = root.split(sep).includes("node_modules") ? await installedFrom(root) : root;
+  const at = file === undefined ? `^${own.version}` : `file:${relative(folder, file).split(sep).join("/")}`;
+  return { ...own, leasefold: at, types: { "@types/node": types, typescript }, azurite };
+}
+
+/** The file or folder that npm installed this package from; undefined if that was a registry. */
+async function installedFrom(root: string): Promise<string | undefined> {
+  const above = dirname(dirname(root));
+  const text = await readFile(join(above, "node_modules", ".package-lock.json"), "utf8").catch(() => "{}");
+  const lock = lockSchema.safeParse(JSON.parse(text)).data;
+  const resolved = lock?.packages["node_modules/leasefold"]?.resolved ?? "";
+  return resolved.startsWith("file:") ? resolve(above, resolved.slice("file:".length)) : undefined;
+}
+
+const lockSchema = z.looseObject({
+  packages: z.record(z.string(), z.looseObject({ resolved: z.string().optional() })),
+});
+
+/** What the editor checks, as Node runs it. */
+export const compilerOptions = {
+  target: "es2024",
+  module: "nodenext",
+  strict: true,
+  noEmit: true,
+  allowImportingTsExtensions: true,
+  erasableSyntaxOnly: true,
+  skipLibCheck: true,
+  types: ["node"],
+};
+
 /**
  * Writes `package.json` and `tsconfig.json` and returns their paths. The package depends on this one, so that npm, which removes
- * what no package asks for, keeps the link; a package that npm installed is asked for by its version.
+ * what no package asks for, keeps the link; a package that npm installed is asked for by its version, or by the file that it was installed from.
  */
 async function writeProject(name: string, folder: string, root: string): Promise<string[]> {
-  const own = ownPackageSchema.parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
-  const { "@types/node": types, typescript } = own.devDependencies;
+  const { leasefold, types } = await packageFacts(folder, root);
   // The system may have a Node that does not run TypeScript.
   const ownNode = existsSync(nodeOf(root)) ? `./${nodeOf("node_modules/leasefold")}` : "node";
-  const isInstalled = root.split(sep).includes("node_modules");
-  const at = isInstalled ? `^${own.version}` : `file:${relative(folder, root).split(sep).join("/")}`;
   const files = {
     "package.json": {
       name,
       private: true,
       type: "module",
       scripts: { test: `${ownNode} --test` },
-      dependencies: { leasefold: at },
-      devDependencies: { "@types/node": types, typescript },
+      dependencies: { leasefold },
+      devDependencies: types,
     },
-    "tsconfig.json": {
-      compilerOptions: {
-        target: "es2024",
-        module: "nodenext",
-        strict: true,
-        noEmit: true,
-        allowImportingTsExtensions: true,
-        erasableSyntaxOnly: true,
-        skipLibCheck: true,
-        types: ["node"],
-      },
-    },
+    "tsconfig.json": { compilerOptions },
   };
   const written = Object.entries(files).map(async ([file, content]) => {
     const path = join(folder, file);
@@ -102,7 +138,10 @@ async function writeProject(name: string, folder: string, root: string): Promise
 
 const ownPackageSchema = z.looseObject({
   version: z.string(),
-  devDependencies: z.looseObject({ "@types/node": z.string(), typescript: z.string() }),
+  engines: z.looseObject({ node: z.string() }),
+  devDependencies: z.looseObject({
+    ...{ "@types/node": z.string(), typescript: z.string(), azurite: z.string() },
+  }),
 });
 
 /** The Node that a clone has among its packages. */
@@ -168,7 +207,7 @@ function isModule(folder: string): boolean {
 }
 
 /** In the bundle it is beside the program, in the source it is the folder of this file. */
-function starterFolder(): string {
+export function starterFolder(): string {
   const folders = [join(import.meta.dirname, "starter"), import.meta.dirname];
   const found = folders.find((folder) => existsSync(join(folder, "calculation.ts")));
   if (found !== undefined) return found;

@@ -8,9 +8,9 @@ import { commandNames } from "./commandNames.ts";
 
 const runs = fuzzRuns(300, 5_000);
 
-/** `new` and `check` would write and run real files. */
+/** `init`, `new` and `check` would write and run real files. */
 const commands = [
-  ...commandNames.filter((name) => name !== "new" && name !== "check"),
+  ...commandNames.filter((name) => name !== "init" && name !== "new" && name !== "check"),
   ...["calculations", "leader break", "queues peek", "queues clear", "dance"],
 ];
 const word = fc.oneof(

@@ -1,5 +1,6 @@
 /** What `leasefold --help` lists, without `calculations` and the commands of this machine. */
 export const commandNames: readonly string[] = [
+  "init",
   "new",
   "check",
   "upload",

@@ -25,10 +25,10 @@ const oddNames = [
   ...["constructor", "null", "NaN", "-1", "1e999", "'", '"', "\t", "\n", "x".repeat(5_000), "r1 ", "R1"],
 ];
 
-/** `new` and `check` would write and run real files. */
+/** `init`, `new` and `check` would write and run real files. */
 const lines: readonly ((name: string) => readonly string[])[] = [
   ...commandNames
-    .filter((one) => one !== "new" && one !== "check")
+    .filter((one) => one !== "init" && one !== "new" && one !== "check")
     .map((one) => (name: string) => [one, name]),
   ...["peek", "clear"].map((one) => (name: string) => ["queues", one, name]),
   ...["show", "pause", "resume", "delete"].map((one) => (name: string) => ["schedule", one, name]),

@@ -15,8 +15,8 @@ const pollMs = 300;
 
 /**
  * Restarts the instances one after the other with another file that `added` names, and with `watch` whenever one of the user's
- * files, or a file that it imports, has changed. If a file does not load, the instances keep what they have. `files` is what
- * they load at each start. Ends with the signal.
+ * files, or a file that it imports, has changed, or `here` lists another one. If a file does not load, the instances keep what
+ * they have. `files` is what they load at each start. Ends with the signal.
  *
  * Not promised: that a file is watched which was first imported after the start.
  */
@@ -24,14 +24,21 @@ export async function followFiles(
   cli: Pick<Cli, "clock" | "env" | "folder" | "signal">,
   {
     files,
+    here,
     watch,
     added,
-  }: { readonly files: string[]; readonly watch: boolean; readonly added: ReturnType<typeof addedFiles> },
+  }: {
+    readonly files: string[];
+    readonly here: () => readonly string[];
+    readonly watch: boolean;
+    readonly added: ReturnType<typeof addedFiles>;
+  },
   { instances }: Pick<Instances, "instances">,
   tell: (line: string) => void,
 ): Promise<void> {
   const { clock, signal } = cli;
-  const urls = (): readonly string[] => files.map((file) => pathToFileURL(file).href);
+  const all = (): string[] => [...new Set([...files, ...(watch ? here() : [])])];
+  const urls = (): readonly string[] => all().map((file) => pathToFileURL(file).href);
   const hashes = (): string => urls().map(hashNow).join();
   const restart = async (): Promise<void> => {
     for (const one of instances) {
@@ -62,11 +69,12 @@ export async function followFiles(
     before = now;
     if (!isWhole || now === loaded) continue;
     loaded = now;
-    const error = await loadError(cli, files);
+    const error = await loadError(cli, all());
     if (error !== undefined) {
       tell(`a calculation has changed and does not load; the instances keep what they have: ${error}`);
       continue;
     }
+    files.splice(0, files.length, ...all());
     tell(`a calculation has changed: the instances load ${urls().flatMap(filesBehind).length} files anew`);
     await restart();
   }
@@ -96,16 +104,13 @@ async function addFile(
   }
 }
 
-/** Loads the files in another process, as this one has them loaded already. */
+/** Loads the files beside each other in another process, as this one has them loaded already. */
 async function loadError({ env, folder }: Pick<Cli, "env" | "folder">, files: readonly string[]) {
   const bin = join(findAppDir(), "bin", "leasefold.js");
-  for (const file of files) {
-    const failed = await new Promise<string | undefined>((resolve) => {
-      execFile(process.execPath, [bin, "calculations", file], { cwd: folder, env }, (error, _out, err) =>
-        resolve(error === null ? undefined : err.trim().replace(/^leasefold: /, "")),
-      );
-    });
-    if (failed !== undefined) return failed;
-  }
-  return undefined;
+  const beside = { ...env, LEASEFOLD_CALCULATIONS: files.join(",") };
+  return await new Promise<string | undefined>((resolve) => {
+    execFile(process.execPath, [bin, "calculations"], { cwd: folder, env: beside }, (error, _out, err) =>
+      resolve(error === null ? undefined : err.trim().replace(/^leasefold: /, "")),
+    );
+  });
 }

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { namedFiles, withPackaged } from "../../../src/engine/calculation/ownFiles.ts";
 import { describeCalculation } from "../../../src/engine/client/describeCalculations.ts";
 import { InputError, messageOf, StorageError } from "../../../src/engine/model/errors.ts";
+import { calculationsHere } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { type ConnectOptions, checkNamespace } from "../connect.ts";
 import { loadFiles } from "../loadFiles.ts";
@@ -11,6 +12,7 @@ import { type DataFolder, openData } from "../local/dataFolder.ts";
 import { type Embedded, startEmbedded } from "../local/embedded.ts";
 import type { InstanceEvent } from "../local/instances.ts";
 import { localFilePath, readLocalFile } from "../local/localFile.ts";
+import { findUserApp } from "../local/userApp.ts";
 import type { Env } from "../local/userFolders.ts";
 import { badOption, checkRange, isSystemError, systemReason, wholeOption } from "../options.ts";
 import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
@@ -83,7 +85,8 @@ async function check(session: Session, options: Options) {
   await checkPorts(options.port, options.instances);
   const data = options.data === undefined ? undefined : await keptData(options.data, env);
   const asked = (options.calculation ?? []).map((file) => resolve(folder, file));
-  const files = withPackaged([...new Set([...namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), ...asked])]);
+  const named = [...new Set([...namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), ...asked])];
+  const files = withPackaged(named, calculationsHere(folder));
   const bad = files.find((file) => file.includes(","));
   if (bad !== undefined) throw badOption("calculation", `${bad}: a path must not contain a comma`);
   if (options.watch === true && files.length === 0)
@@ -156,6 +159,7 @@ async function up(
     instances: options.instances,
     httpPort: options.port,
     data,
+    appDir: findUserApp(cli.folder)?.appDir,
     calculations: files,
     namespace: options.namespace,
     watch: options.watch,
@@ -166,7 +170,8 @@ async function up(
     await tellReady(session, embedded, data?.location, next);
     isUp = true;
     ready.resolve();
-    const following = { files, watch: options.watch === true, added };
+    const here = () => withPackaged([], findUserApp(cli.folder)?.calculations);
+    const following = { files, here, watch: options.watch === true, added };
     followFiles(cli, following, embedded.instances, printNow).catch((error) =>
       printNow(`files are no longer followed: ${messageOf(error)}`),
     );

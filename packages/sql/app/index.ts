@@ -1,5 +1,5 @@
-import { startApp } from "../../../src/app/startApp.ts";
-import { builtIn } from "../builtIn.ts";
+import { packagedFolder } from "../../../src/engine/calculation/ownFiles.ts";
+import { registerLeasefold } from "./leasefoldApp.ts";
 
 // What the Functions host loads.
-startApp(builtIn);
+registerLeasefold({ calculations: packagedFolder() });

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { dataStorageFrom, storageHostIn } from "../../azure/dataStorage.ts";
 import { electionFrom } from "../../election/settings.ts";
 import { namedFiles, withPackaged } from "../../engine/calculation/ownFiles.ts";
+import { ConfigError } from "../../engine/model/errors.ts";
 import { packLimitOf, readHostSettings } from "../../engine/model/hostSettings.ts";
 import { readSettings } from "../../engine/model/settings.ts";
 
@@ -16,8 +17,10 @@ type Env = Readonly<Record<string, string | undefined>>;
  * Reads and checks the settings once at start, without a storage call. Throws `ConfigError`: a wrong setting stops the
  * start with one line that names it.
  */
-export function readStartupConfig(env: Env) {
-  const appDir = findAppDir();
+export function readStartupConfig(env: Env, calculations: string | undefined) {
+  if (calculations !== undefined && !isFolder(calculations))
+    throw new ConfigError("no-calculations", `calculations: there is no folder ${calculations}`);
+  const appDir = findAppDir(calculations ?? import.meta.dirname);
   const settings = readSettings(env);
   const host = readHostSettings(readFileSync(join(appDir, "host.json"), "utf8"), env);
   return {
@@ -31,8 +34,8 @@ export function readStartupConfig(env: Env) {
     region: settings.LEASEFOLD_REGION ?? env["REGION_NAME"],
     /** Undefined outside Azure. */
     appName: env["WEBSITE_SITE_NAME"],
-    /** Absolute paths of the user's calculations, packaged with the app or named by a setting. */
-    files: withPackaged(namedFiles(settings.LEASEFOLD_CALCULATIONS, appDir)),
+    /** Absolute paths of the user's calculations, in the app's folder for them or named by a setting. */
+    files: withPackaged(namedFiles(settings.LEASEFOLD_CALCULATIONS, appDir), calculations),
   };
 }
 
@@ -43,8 +46,10 @@ export function readStartupConfig(env: Env) {
 export const hostInstance = (env: Env): string | undefined =>
   env["WEBSITE_POD_NAME"] || env["CONTAINER_NAME"] || env["WEBSITE_INSTANCE_ID"]?.slice(0, 12) || undefined;
 
-/** The folder with `host.json`: the parent of the bundle's folder, or else the working directory. */
-function findAppDir(): string {
-  const above = dirname(import.meta.dirname);
-  return existsSync(join(above, "host.json")) ? above : process.cwd();
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** The nearest folder at or above this one that has `host.json`, or else the working directory. */
+function findAppDir(from: string): string {
+  if (existsSync(join(from, "host.json"))) return from;
+  return dirname(from) === from ? process.cwd() : findAppDir(dirname(from));
 }

@@ -1,6 +1,10 @@
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { always } from "../calculations/registry.ts";
 import type { AnyCalculation } from "../engine/calculation/contract.ts";
 import { messageOf } from "../engine/model/errors.ts";
 import { version } from "../engine/model/settings.ts";
+import type { AppOptions } from "./appTypes.ts";
 import { type App, makeApp } from "./functions/app.ts";
 import { watchLifecycle } from "./functions/lifecycle.ts";
 import { registerApi } from "./functions/registerApi.ts";
@@ -9,11 +13,14 @@ import { shallowBodies } from "./functions/shallowBodies.ts";
 import { readStartupConfig } from "./functions/startupConfig.ts";
 
 /**
- * Registers every function with these built-in calculations. A wrong setting stops the start with one line that names it. Nothing
- * is asked of storage before the first trigger, so that an account which is away for a moment costs an invocation and not the
- * process.
+ * Registers the timer, the queue triggers and the HTTP API with the Functions host. A wrong setting stops the start with one line
+ * that names it. Nothing is asked of storage before the first trigger, so that an account which is away for a moment costs an
+ * invocation and not the process.
  */
-export function startApp(builtIn: readonly AnyCalculation[]): void {
+export function registerLeasefold(
+  { calculations }: AppOptions,
+  builtIn: readonly AnyCalculation[] = always,
+): void {
   const lifecycle = watchLifecycle({
     stopWork: async () => (await made)?.worker.userCode.stop(),
     leave: async () => (await made)?.worker.signs.stop(),
@@ -39,7 +46,7 @@ export function startApp(builtIn: readonly AnyCalculation[]): void {
     process.env["LEASEFOLD_NAMESPACE"] || "leasefold",
   );
   try {
-    const config = readStartupConfig(process.env);
+    const config = readStartupConfig(process.env, pathOf(calculations));
     isReadOnly = config.settings.LEASEFOLD_READ_ONLY;
     holder = config.holder;
     start = () => makeApp(config, builtIn);
@@ -59,3 +66,6 @@ export function startApp(builtIn: readonly AnyCalculation[]): void {
     return made;
   }
 }
+
+const pathOf = (folder: AppOptions["calculations"]): string | undefined =>
+  folder === undefined || typeof folder === "string" ? folder && resolve(folder) : fileURLToPath(folder.href);
