@@ -10,7 +10,11 @@ import type * as textDocument from "vscode-languageserver-textdocument";
 
 const root = join(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
-const workflows = readdirSync(join(root, ".github/workflows")).map((name) => `.github/workflows/${name}`);
+const workflows = [
+  ...readdirSync(join(root, ".github/workflows")).map((name) => `.github/workflows/${name}`),
+  // What `leasefold init` writes; its scripts have names of ours.
+  "packages/cli/starter/app/workflow.yml",
+];
 const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
 
 const bundled = mkdtempSync(join(tmpdir(), "leasefold-workflows-"));
