@@ -82,8 +82,8 @@ export const scheduleRules: readonly Mutant[] = [
       ...edit("isDeeper", "if (levels === 0) return true;", ""),
       ...edit(
         "keepSchedules",
-        "const known =",
-        "if (!(error instanceof StorageError)) throw error;\n      const known =",
+        "const known = error",
+        "if (!(error instanceof StorageError)) throw error;\n      const known = error",
       ),
     ],
   },
