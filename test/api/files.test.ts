@@ -109,6 +109,41 @@ test("an upload is refused by a read-only app, of another type, above 8 MiB and 
     expect(await post(name, "x")).toMatchObject({ status: 400, jsonBody: { code: "bad-name" } });
 });
 
+test.each([
+  ...[
+    "\u202e",
+    "\u200b",
+    "\u200d",
+    "\u200c",
+    "\ufeff",
+    "\u00ad",
+    "\u2066",
+    "\u2060",
+    "\u2028",
+    "\u0085",
+    "\u001b",
+  ],
+  ...["\ufe0f", "\u{e0041}", "\u180e", "\u034f", "\u3164", "\u061c"],
+])("a name with the unseen character %j is refused with its code point", async (one) => {
+  const { post } = await uploads();
+  const code = `U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+  const refused = await post(`sal${one}es.csv`, "x");
+  expect(refused).toMatchObject({ status: 400, jsonBody: { code: "bad-name" } });
+  expect(JSON.stringify(refused.jsonBody)).toContain(code);
+  expect(JSON.stringify(refused.jsonBody)).not.toContain(one);
+});
+
+test("a name in any script, and with emoji, is taken", async () => {
+  const { post } = await uploads();
+  for (const name of [
+    "na\u00efve.csv",
+    "\u0645\u06cc\u200c\u062e.csv",
+    "\u{1f469}\u200d\u{1f4bb}.csv",
+    "\u2601\ufe0f 1\ufe0f\u20e3.csv",
+  ])
+    expect(await post(name, "x")).toMatchObject({ status: 201 });
+});
+
 test("an app that may not write inputs says what may, as a deployed one does", async () => {
   const { client, post } = await uploads();
   client.storage.blobs.create = () =>

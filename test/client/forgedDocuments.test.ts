@@ -65,6 +65,9 @@ describe("what the reader of a schedule refuses, its maker refuses", () => {
   it.each([
     ["a cron expression of 250 characters", { cron: `${"1,".repeat(120)}2 * * * *` }, "cron"],
     ["one of 400 KB", { cron: `${"1,".repeat(200_000)}2 * * * *` }, "cron"],
+    ["one of 400 KB that is none", { cron: `${"x".repeat(400_000)} * * * *` }, "cron"],
+    ["a time zone of 400 KB", { cron: "* * * * *", timeZone: "x".repeat(400_000) }, "timeZone"],
+    ["tags of 2 MB", { cron: "* * * * *", run: { ...request, tags: { a: "x".repeat(2_000_000) } } }, "tags"],
   ])("%s", async (_what, change, field) => {
     const { client } = await clientWorld();
     const asked = { name: "long", run: request, ...change };

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { limits } from "../../src/engine/model/limits.ts";
 import { bytesOf, freshContainer, freshName, type OpenAccount, ofKind, refusal, textOf } from "./accounts.ts";
 
 export function blobContract(open: OpenAccount): void {
@@ -25,6 +26,21 @@ export function blobContract(open: OpenAccount): void {
       contentType: "text/csv",
       metadata: { pack: "7" },
     });
+  });
+
+  it("does not read whole what is larger than any document, and streams it", async () => {
+    const account = open();
+    const { blobs } = account.storage;
+    const container = await freshContainer(account);
+    const piece = new Uint8Array(4 * 1024 * 1024);
+    async function* body() {
+      for (let sent = 0; sent <= limits.documentBytesMax; sent += piece.length) yield piece;
+    }
+    await blobs.upload(container, "large", body());
+    await expect(blobs.read(container, "large")).rejects.toMatchObject({ code: "too-large" });
+    const found = ofKind(await blobs.stream(container, "large"), "found");
+    for await (const _ of found.body) break;
+    expect(found.properties.bytes).toBeGreaterThan(limits.documentBytesMax);
   });
 
   it("has exactly one winner among twenty creators at once", async () => {

@@ -110,7 +110,7 @@ test("a sign older than 15 min is told of once more and deleted; younger ones an
 });
 
 test("a sign or a message that does not decode tells nothing, and those beside it count", async () => {
-  const { later, sign, enqueue, storage, names } = await onTwin();
+  const { later, sign, enqueue, storage, names, log } = await onTwin();
   for (const [at, metadata] of [
     {},
     { threads: "x" },
@@ -121,8 +121,10 @@ test("a sign or a message that does not decode tells nothing, and those beside i
   for (const text of ["", "junk", '{"v":1}', JSON.stringify({ ...compute(3), v: 99 })])
     await storage.queues.send(names.packs, text);
   await enqueue(compute(4));
+  await later();
   const { signs, packs } = await later();
   expect([...signs.keys()]).toEqual([packKey(0)]);
+  expect(log.map(({ event }) => event)).toEqual(Array(3).fill("unreadable-sign"));
   expect(packs).toMatchObject({
     full: false,
     waiting: new Set([packKey(4)]),

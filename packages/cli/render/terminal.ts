@@ -43,14 +43,14 @@ export function guardTerminal(
   const sink = stream as unknown as Sink;
   const write = sink._write.bind(stream);
   const drawn = new WeakSet<object>();
-  // A character may be split between two pieces of a result.
+  // Our own styles are in texts of ours, and bytes are a result. A character may be split between two pieces of a result.
   const decoder = new TextDecoder();
   sink._write = (piece, encoding, done) => {
     const isText = typeof piece === "string" && /^utf-?8$/i.test(encoding);
     const bytes = typeof piece === "string" ? Buffer.from(piece, encoding) : piece;
     const text = isText ? piece : drawn.has(bytes) ? undefined : decoder.decode(bytes, { stream: true });
     write(
-      text === undefined ? bytes : Buffer.from(visible(text, { styles })),
+      text === undefined ? bytes : Buffer.from(visible(text, { styles: styles && isText })),
       "buffer" as BufferEncoding,
       done,
     );

@@ -18,8 +18,10 @@ const hostile = clipboard + forgedLine + eightBit + hidden;
 function stream(isTTY: boolean) {
   const got: Buffer[] = [];
   const made = new Writable({
-    write(piece: Buffer, _encoding, done) {
-      got.push(piece);
+    // As a terminal's own stream.
+    decodeStrings: false,
+    write(piece: Buffer | string, encoding, done) {
+      got.push(typeof piece === "string" ? Buffer.from(piece, encoding) : piece);
       done();
     },
   });
@@ -61,6 +63,28 @@ describe("a terminal", () => {
     await screen.write(line);
     expect(text()).toBe(line);
     expect(visible("\u001b[31m", { styles: false })).toBe("\\u{1b}[31m");
+  });
+
+  it("shows colors of a result, which are none of ours, and text in any encoding", async () => {
+    const { target, text } = stream(true);
+    const screen = screenOf(target, {});
+    await screen.write(Buffer.from("\u001b[31ma,b"));
+    target.write("1b5b326d", "hex");
+    target.write("\u009b2J", "latin1");
+    expect(text()).toBe("\\u{1b}[31ma,b\\u{1b}[2m\ufffd2J");
+  });
+
+  it("is guarded for whoever kept `write` before, for several pieces at once, and below our own drawing", async () => {
+    const { target, text } = stream(true);
+    const kept = target.write;
+    const screen = screenOf(target, { NO_COLOR: "1" });
+    target.cork();
+    kept.call(target, hostile);
+    kept.call(target, hostile);
+    target.uncork();
+    expect(text()).not.toMatch(controls);
+    screen.draw("\u001b[2K");
+    expect(text().endsWith("\u001b[2K")).toBe(true);
   });
 });
 

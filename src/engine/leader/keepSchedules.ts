@@ -1,7 +1,7 @@
 import pMap from "p-map";
 import { unlessCorrupt } from "../model/decode.ts";
 import { dueTimes } from "../model/dueTimes.ts";
-import { messageOf, StorageError } from "../model/errors.ts";
+import { LeasefoldError, messageOf, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
 import { parseScheduledRun, scheduleBlobs, scheduledRunId } from "../model/names.ts";
@@ -83,7 +83,8 @@ export async function keepSchedules(term: Term, listed: Listed): Promise<Kept> {
       moved ||= now !== undefined;
     } catch (error) {
       leader.assertLeading();
-      const code = error instanceof StorageError ? error.storageCode || error.kind : "unexpected";
+      const known = error instanceof LeasefoldError ? error.code : "unexpected";
+      const code = error instanceof StorageError ? error.storageCode || error.kind : known;
       if (backoff.add(at, clock.monotonicMs()))
         log(logEvents.runSkipped({ run: at.id, uid: "", code, message: messageOf(error) }));
     }

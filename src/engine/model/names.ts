@@ -89,11 +89,10 @@ function brokenRule(name: unknown): string | undefined {
   if (typeof name !== "string" || name.length < 1 || name.length > nameCharactersMax) {
     return `use 1 to ${nameCharactersMax} characters`;
   }
-  // Not every client preserves these in a URL.
-  if (/[\p{Cc}\\]/u.test(name) || !name.isWellFormed())
-    return "control characters and backslashes are not allowed";
   const unseen = firstUnseen(name);
-  if (unseen !== undefined) return `invisible characters are not allowed, and it holds ${unseen}`;
+  if (unseen !== undefined) return `control and invisible characters are not allowed, and it has ${unseen}`;
+  // Not every client preserves these in a URL.
+  if (name.includes("\\") || !name.isWellFormed()) return "backslashes and half characters are not allowed";
   const parts = name.split("/");
   if (parts.length > 200 || parts.some((part) => part === "" || part.endsWith("."))) {
     return "no part between slashes may be empty or end with a dot";

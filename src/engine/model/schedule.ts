@@ -20,6 +20,8 @@ export const scheduleLimits = {
   schedulesMax: 500,
   /** A due time that is longer past is skipped. */
   lateMsMax: 3_600_000,
+  cronCharactersMax: 200,
+  timeZoneCharactersMax: 100,
 } as const;
 
 const isDueOnce = (rule: Parameters<typeof dueTimes>[0]): boolean => {
@@ -35,7 +37,10 @@ const scheduleSchema = z
   .object({
     ...{ v: z.literal(versions.schedule), name: z.string().regex(scheduleNamePattern) },
     /** Five fields, and an IANA name. */
-    ...{ cron: z.string().max(200), timeZone: z.string().max(100) },
+    ...{
+      cron: z.string().max(scheduleLimits.cronCharactersMax),
+      timeZone: z.string().max(scheduleLimits.timeZoneCharactersMax),
+    },
     overlap: z.enum(overlaps),
     request: specSchema
       .pick({

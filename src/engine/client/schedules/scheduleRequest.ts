@@ -4,7 +4,7 @@ import type { Calculations } from "../../calculation/contract.ts";
 import { dueTimes, fillTemplates } from "../../model/dueTimes.ts";
 import { InputError } from "../../model/errors.ts";
 import { scheduleNamePattern } from "../../model/names.ts";
-import { overlaps, type Schedule, unstorable } from "../../model/schedule.ts";
+import { overlaps, type Schedule, scheduleLimits, unstorable } from "../../model/schedule.ts";
 import { checkRequest, invalid, requestSchema } from "../runRequest.ts";
 
 /** What a person or program asks for, before any check of its values. */
@@ -34,6 +34,8 @@ export function checkSchedule(
   nowMs: number,
 ): { readonly schedule: Schedule; readonly firstMs: number } {
   checkScheduleName(name);
+  checkLength("cron", cron, scheduleLimits.cronCharactersMax);
+  checkLength("timeZone", timeZone, scheduleLimits.timeZoneCharactersMax);
   const firstMs = dueTimes({ cron, timeZone }).nextAfter(nowMs);
   if (firstMs === undefined) throw invalid("cron", `${JSON.stringify(cron)} is never due`);
   const { params: given = {}, tags, reuse } = run;
@@ -54,6 +56,10 @@ export function checkSchedule(
   const why = unstorable(schedule);
   if (why !== undefined) throw new InputError("invalid", "bad-schedule", why);
   return { schedule, firstMs };
+}
+
+function checkLength(field: "cron" | "timeZone", { length }: string, max: number): void {
+  if (length > max) throw invalid(field, `has ${length} characters; at most ${max} are allowed`);
 }
 
 /** Returns the name, or throws `InputError` naming the rule. */

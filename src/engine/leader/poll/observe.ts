@@ -1,5 +1,6 @@
 import { isUnreadable, LeasefoldError, StorageError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
+import { logEvents } from "../../model/log.ts";
 import { decodeMessage, workOf } from "../../model/message.ts";
 import { parseSignBlob, signBlobs } from "../../model/names.ts";
 import { workName } from "../../model/runBlobs.ts";
@@ -11,7 +12,8 @@ import { type Observed, type SeenQueue, type SeenSign, turnKey, workKey } from "
 import type { Term } from "../term.ts";
 
 /** Reads signs and queues at most once in so many ms. Gives nothing in between, and where storage is busy. */
-export function observer({ storage, names, clock, leader, local, poison }: Term) {
+export function observer(term: Term) {
+  const { storage, names, clock, leader, local, poison } = term;
   let observedMs = Number.NEGATIVE_INFINITY;
   const { lost: signal } = leader;
   const peek = async (queue: string): Promise<SeenQueue> =>
@@ -22,7 +24,7 @@ export function observer({ storage, names, clock, leader, local, poison }: Term)
     leader.assertLeading();
     try {
       const [signs, packs, urgent] = await Promise.all([
-        listSigns(storage, names, signal),
+        listSigns(term),
         peek(names.packs),
         peek(names.urgent),
       ]);
@@ -35,11 +37,10 @@ export function observer({ storage, names, clock, leader, local, poison }: Term)
   };
 }
 
-async function listSigns(
-  { blobs }: Pick<Term["storage"], "blobs">,
-  { coordination }: Term["names"],
-  signal: AbortSignal,
-): Promise<Pick<Observed, "nowMs" | "signs" | "computing">> {
+async function listSigns(term: Term): Promise<Pick<Observed, "nowMs" | "signs" | "computing">> {
+  const { blobs } = term.storage;
+  const { coordination } = term.names;
+  const { lost: signal } = term.leader;
   const seen: (readonly [string, SeenSign])[] = [];
   const computing = new Set<string>();
   const old: string[] = [];
@@ -48,7 +49,7 @@ async function listSigns(
     nowMs = page.dateMs;
     for (const blob of page.blobs) {
       if (nowMs - blob.lastModifiedMs > limits.signKeptMs) old.push(blob.name);
-      for (const one of signsIn(blob, nowMs)) {
+      for (const one of signsIn(term, blob, nowMs)) {
         seen.push([workKey(one, workName(one.work)), one]);
         if (one.live && one.begun) computing.add(one.uid);
       }
@@ -70,7 +71,11 @@ function unlessOfStorage(error: unknown): void {
 }
 
 /** A sign that does not decode tells nothing: its work counts as work without one. */
-function signsIn({ name, metadata, lastModifiedMs }: ListedBlob, nowMs: number): SeenSign[] {
+function signsIn(
+  { log, told }: Pick<Term, "log" | "told">,
+  { name, metadata, lastModifiedMs }: ListedBlob,
+  nowMs: number,
+): SeenSign[] {
   try {
     const sign = decodeSign(metadata, name);
     const live = isLive(sign, lastModifiedMs, nowMs);
@@ -86,8 +91,10 @@ function signsIn({ name, metadata, lastModifiedMs }: ListedBlob, nowMs: number):
       ended,
     }));
   } catch (error) {
-    if (isUnreadable(error)) return [];
-    throw error;
+    if (!isUnreadable(error)) throw error;
+    if (!told.has(name)) log(logEvents.unreadableSign({ name, message: error.message }));
+    told.add(name);
+    return [];
   }
 }
 

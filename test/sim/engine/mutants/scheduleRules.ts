@@ -82,8 +82,8 @@ export const scheduleRules: readonly Mutant[] = [
       ...edit("isDeeper", "if (levels === 0) return true;", ""),
       ...edit(
         "keepSchedules",
-        "const code =",
-        "if (!(error instanceof StorageError)) throw error;\n      const code =",
+        "const known = error",
+        "if (!(error instanceof StorageError)) throw error;\n      const known = error",
       ),
     ],
   },
