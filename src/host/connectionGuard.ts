@@ -47,7 +47,10 @@ interface Held {
 
 const isComputed = ({ request, response }: Exchange): boolean => request.complete && !response.writableEnded;
 
-/** Guards the connections of a server, those that it accepts and those that it is given by its event `connection`. */
+/**
+ * Guards the connections of a server, those that it accepts and those that it is given by its event `connection`. They
+ * are closed without an answer, since bytes that a client does not read would keep the connection open on its side.
+ */
 export function guardConnections(server: Server, limits: ConnectionLimits = connectionLimits): void {
   /** Those that have waited longest come first. */
   const open = new Map<Socket, Held>();
@@ -66,13 +69,14 @@ export function guardConnections(server: Server, limits: ConnectionLimits = conn
   };
   const closeLate = (): void => {
     nowMs += limits.checkEveryMs;
-    for (const [socket, held] of open) if (isLate(held)) close(socket, held);
+    for (const [socket, held] of open) if (isLate(held)) socket.destroy();
   };
   /** Makes room for one that comes. What a handler computes is not given up for it. */
   const closeOldest = (): boolean => {
     for (const [socket, held] of open) {
       if ([...held.exchanges].some(isComputed)) continue;
-      close(socket, held);
+      open.delete(socket);
+      socket.destroy();
       return true;
     }
     return false;
@@ -102,12 +106,4 @@ export function guardConnections(server: Server, limits: ConnectionLimits = conn
       open.set(socket, held);
     });
   });
-}
-
-const timedOut = "HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-
-/** One that is in the middle of an answer cannot be told. */
-function close(socket: Socket, { exchanges }: Held): void {
-  if ([...exchanges].every(({ response }) => !response.headersSent)) socket.write(timedOut);
-  socket.destroy();
 }

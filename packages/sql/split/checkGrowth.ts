@@ -1,4 +1,14 @@
-import { type Functions, isTree, type Json, listOf, refused, type Tree, textOf, treesOf } from "./syntax.ts";
+import {
+  type Functions,
+  isTree,
+  type Json,
+  listOf,
+  nameOf,
+  refused,
+  type Tree,
+  textOf,
+  treesOf,
+} from "./syntax.ts";
 
 /**
  * Refuses queries in which constants make a value large. DuckDB makes one value in one step, which nothing interrupts and whose
@@ -39,6 +49,7 @@ const growing: Readonly<Record<string, (args: readonly Tree[]) => readonly (Tree
 function ownGrowth(call: Tree, functions: Functions): number {
   const name = functionOf(call);
   const args = listOf(call["children"]);
+  if (reduces.has(name)) checkReduce(name, args);
   if (name === "printf" || name === "format") return formatted(name, args[0]);
   // One that a later DuckDB brings counts by all of its arguments.
   const counts = growing[name]?.(args) ?? (functions.growing.has(name) ? args : []);
@@ -50,6 +61,27 @@ function ownGrowth(call: Tree, functions: Functions): number {
     most = Math.max(most, Math.abs(value));
   }
   return padding.has(name) && most <= padMax ? 1 : most;
+}
+
+const reduces = new Set(["list_reduce", "array_reduce", "reduce"]);
+/** Of two numbers they make one, and of two other values no larger one. */
+const notLarger = new Set(["+", "-", "*", "/", "//", "%", "&", "|", "greatest", "least"]);
+
+/** A call that takes what was made so far twice, such as `a || a`, doubles it for each element of the list. */
+function checkReduce(name: string, args: readonly Tree[]): void {
+  const lambda = args.find((one) => one["class"] === "LAMBDA");
+  const [first] = listOf(isTree(lambda?.["lhs"]) ? lambda["lhs"]["children"] : []);
+  if (lambda === undefined || first === undefined) return;
+  const takes = (tree: Tree): boolean =>
+    [...treesOf(tree)].some((one) => one["class"] === "COLUMN_REF" && nameOf(one) === nameOf(first));
+  const doubles = [...treesOf(lambda["expr"])].some(
+    (one) =>
+      one["class"] === "FUNCTION" &&
+      !notLarger.has(functionOf(one)) &&
+      listOf(one["children"]).filter(takes).length > 1,
+  );
+  if (doubles)
+    throw refused(`${name}() with a function that takes what was made so far twice may make one large value`);
 }
 
 /** Their value has that size, whatever they are given, and a few characters are not large. */

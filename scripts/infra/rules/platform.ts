@@ -115,7 +115,7 @@ function secrets(all: readonly Resource[]): Wrong[] {
 
 /** Whoever may read a resource or a deployment reads its plain variables. */
 const plainVariables = /^(DataStorage__|LEASEFOLD_|AzureFunctionsJobHost__)\w+$/;
-const secretName = /SECRET|TOKEN|PASSWORD|CREDENTIALS|HEADERS|CONNECTION|_KEY/i;
+const secretName = /SECRET|TOKEN|PASSWORD|CREDENTIALS|HEADERS|_KEY/i;
 
 /** Secrets of a container app come from a vault, by its identity, and its variables name them. */
 function ofContainers(one: Resource): Wrong[] {

@@ -52,8 +52,7 @@ test("300 connections with half a request are closed in time, and others are ans
   const port = await served({ headersMs: 500, bodyMs: 500 });
   const all = Array.from({ length: 300 }, (_, index) => sent(port, index % 2 === 0 ? half : halfBody));
   expect(await ask(port)).toBe(200);
-  for (const answer of await Promise.all(all.map((one) => one.closed)))
-    expect(answer).toMatch(/^HTTP\/1.1 408 /);
+  expect(new Set(await Promise.all(all.map((one) => one.closed)))).toEqual(new Set([""]));
   expect(await ask(port)).toBe(200);
 });
 
@@ -61,7 +60,7 @@ test("the second request of a connection has the same time as the first", {
   timeout: patienceMs,
 }, async () => {
   const port = await served({ headersMs: 300 });
-  expect(await sent(port, whole + half).closed).toMatch(/^HTTP\/1.1 200 (.|\s)*HTTP\/1.1 408 /);
+  expect(await sent(port, whole + half).closed).toMatch(/^HTTP\/1.1 200 /);
 });
 
 test("beyond the maximum the connection that waited longest is closed, and one that is computed for is not", {

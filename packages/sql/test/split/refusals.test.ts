@@ -246,6 +246,8 @@ test.each([
     "select [repeat('a', 100000) for i in range(100000)] from data",
     "select replace(repeat('a', 100000), 'a', repeat('b', 100000)) from data",
     "select array_to_string(range(100000), repeat(',', 100000)) from data",
+    "select list_reduce(range(40), (a, b) -> a || a, k) from data",
+    "select list_reduce(range(40), lambda a, b: replace(a, 'x', A), k) from data",
     "select repeat(lpad(k, 1000, ' '), 1000) from data",
   ],
   ...[
@@ -257,7 +259,7 @@ test.each([
   ],
 ])("a value that constants make large is refused: %s", async (query) => {
   await expect(split(query)).rejects.toThrow(
-    /^query: .*(as it makes one value of that size|as that says how large its value is|make one large value of another)/,
+    /^query: .*(as it makes one value of that size|as that says how large its value is|may make one large value|make one large value of another)/,
   );
 });
 
@@ -267,6 +269,8 @@ test.each([
   "select substr(k, 1, 1000000), x + 1000000 from data",
   "with a as (select lpad(k, 40, ' ') as k from data), b as (select lpad(k, 40, ' ') as k from a) select lpad(k, 40, ' ') from b",
   "select lpad(k, 20, ' ') from data, unnest(range(90000)) t(u)",
+  "select list_reduce([n, 2], (a, b) -> case when a > b then a + a else greatest(a, b) end) from data",
+  "select list_reduce([k, 'x'], (a, b) -> a || b) from data",
   "select list_transform(range(24), i -> repeat('a', 30)) from data",
 ])("what makes no large value is taken: %s", async (query) => {
   await expect(split(query)).resolves.toBeDefined();
