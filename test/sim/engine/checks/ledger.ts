@@ -23,6 +23,8 @@ export interface RunRecord {
   marker?: Marker;
   /** Once somebody has asked for its deletion. */
   deleteAskedMs?: number;
+  /** When its spec was created last. */
+  specMs?: number;
   /** When its spec was removed, or its marker where no spec was. */
   closedMs?: number;
   /** Of the latest state. */
@@ -163,6 +165,7 @@ export class Ledger {
       const run = this.record(place.id, spec.uid);
       run.spec = spec;
       run.specThere = true;
+      run.specMs = this.#nowMs();
     } else if (place.kind !== "other") {
       const run = this.record(place.id, place.uid);
       run.blobs.set(key(container, name), this.#nowMs());
