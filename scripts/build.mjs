@@ -16,7 +16,8 @@ import { replaceFiles } from "./replaceFiles.mjs";
 /**
  * Builds `dist/`: the app that the Functions host loads (`index.cjs` with `shared-*.cjs`, its thread entries, and the
  * compiled kernels, which a thread reads), what runs it here (`cli.cjs`, `instance.cjs`), `leasefold.mjs`, which user
- * calculations import, `app.mjs` and `election.mjs`, the package's `leasefold/app` and `leasefold/election`, the types of these, and `ui`, the dashboard. The
+ * calculations import, `app.mjs` and `election.mjs`, the package's `leasefold/app` and `leasefold/election`, the types of these,
+ * and `ui`, the dashboard. The
  * app is CommonJS because the Azure SDKs are, and stands on nothing but these files, `package.json` and `host.json`.
  * Calculations in `calculations/` become part of it.
  *

@@ -50,7 +50,7 @@ test("a pack whose chunks all are slow blames none of them at its limit", async 
   expect(error).not.toBeInstanceOf(ThreadEndedError);
 });
 
-test("an error of a chunk in a thread tells its chunk once, as a field and in words", async () => {
+test("an error of a chunk in a thread names its chunk once, as a field and in its message", async () => {
   const error = await failureOf(pool.compute(chunks({ throws: "2" }), task));
   expect(chunksNamed(error as CalculationError)).toEqual({ from: 2, to: 3 });
   expect(error).toMatchObject({ message: expect.stringMatching(/^chunk 2: chunk 2 was told to throw/) });

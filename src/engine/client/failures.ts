@@ -109,7 +109,7 @@ async function withChunks(
   });
 }
 
-/** A record by what failed: one failure for each chunk that it names, as far as it tells of them, or for those at which its send ended. */
+/** A record by what failed: one failure for each chunk that it tells of, or one for those at which its send ended. */
 function byChunk(failure: FailureView): readonly FailureView[] {
   const { gaps, chunk: _, ...one } = failure;
   if (gaps === undefined) return [one];

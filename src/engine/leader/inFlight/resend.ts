@@ -123,7 +123,7 @@ function follow(judging: Judging, piece: Piece, resend: (judgement: Judgement) =
   if (resends.has(judgement.do)) resend(judgement);
 }
 
-/** A state that is written for nothing else tells it as well: leaders that die one after the other would each count from their own first look. */
+/** Worth a write of its own: leaders that die one after the other would each count from their own first look. */
 function keepTaken(draft: Draft, { nowMs, takenMs = 0 }: WorkSeen): void {
   const { notes } = draft;
   if (takenMs <= notes.takenKeptMs || nowMs - takenMs < limits.progressWriteMs) return;
