@@ -42,6 +42,8 @@ export function capIsKept({ ledger, nowMs, report }: Scene): Check {
       if (before.has(pack)) return;
       before.add(pack);
       const record = ledger.record(run, uid);
+      // What an operator took away or rolled back counts as in flight here, and nowhere else.
+      if (record.lostByHand === true) return;
       const failed = [...record.failures.values()].some(
         ({ work, generation }) => work.kind === "pack" && work.pack === pack && generation === message.gen,
       );
