@@ -7,6 +7,7 @@ import { latencyBench } from "./latency.ts";
 import { overheadBench } from "./overhead.ts";
 import { peersBench } from "./peers.ts";
 import { scaleBench } from "./scale.ts";
+import { sharesBench } from "./shares.ts";
 import { soakBench } from "./soak.ts";
 import { sqlBench } from "./sql.ts";
 import { takeoverBench } from "./takeover.ts";
@@ -15,7 +16,7 @@ import { waitsBench } from "./waits.ts";
 
 /**
  * `npm run bench [-- NAME…] [--json] [--full | --quick]`: each bench answers one question about the built app in real
- * processes on a real Azurite; `scale` answers on a model in virtual time. Without names all of them run.
+ * processes on a real Azurite; `scale` and `shares` answer on models in virtual time. Without names all of them run.
  * `--full` takes the sizes that take minutes, `--quick` so few that only the bench itself is tried.
  */
 export interface Bench {
@@ -54,6 +55,7 @@ const benches: readonly Bench[] = [
   takeoverFastBench,
   engineBench,
   scaleBench,
+  sharesBench,
   sqlBench,
   chaosBench,
   soakBench,

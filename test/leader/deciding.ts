@@ -27,7 +27,10 @@ export const limitMs = 300_000;
 export const first = () => firstState({ run: "r", uid: "u", generation: 1, cap: 2000, nowMs: startMs });
 
 /** No other run takes the workers. */
-export const alone: Share = { runs: 1, packsAtOnce: undefined, waitMs: undefined };
+export const alone: Share = {
+  ...{ runs: 1, beside: false, overtakes: false },
+  ...{ packsAtOnce: undefined, waitMs: undefined },
+};
 
 /** Decides once, `afterMs` after the start, after a poll that listed all there is where `found` says nothing else. */
 export function step(
@@ -62,7 +65,14 @@ const emptyQueue: SeenQueue = { full: false, waiting: new Set(), firstPack: new 
 export const observedAt = (afterMs: number, { signs = [], packs, urgent }: Told = {}): Observed => ({
   nowMs: startMs + afterMs,
   signs: Map.groupBy(signs, (sign) => workKey(sign, workName(sign.work))),
-  computing: new Set(signs.filter(({ live, begun }) => live && begun).map(({ uid }) => uid)),
+  computing: new Map(
+    [
+      ...Map.groupBy(
+        signs.filter(({ live, begun }) => live && begun),
+        ({ uid }) => uid,
+      ),
+    ].map(([uid, all]) => [uid, all.length]),
+  ),
   packs: { ...emptyQueue, ...packs },
   urgent: { ...emptyQueue, ...urgent },
 });

@@ -83,7 +83,7 @@ test("work is known with what each process says of it, whether that lives, and s
   ]);
   expect(signs.get(packKey(1))).toMatchObject([{ ...first, begun: false }]);
   expect(signs.get(workKey(of, "plan"))).toMatchObject([first]);
-  expect([signs.size, [...computing]]).toEqual([3, ["u"]]);
+  expect([signs.size, [...computing]]).toEqual([3, [["u", 1]]]);
 });
 
 test("a process is dead from the moment at which its supervisor saw it end, and nobody computes its run", async () => {

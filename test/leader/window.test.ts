@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { layoutOf, type Share } from "../../src/engine/leader/decide/draft.ts";
-import { isUrgent, shareOut, updateWindow } from "../../src/engine/leader/decide/fanOut.ts";
+import { isUrgent, updateWindow } from "../../src/engine/leader/decide/fanOut.ts";
 import { packMessage } from "../../src/engine/leader/decide/messages.ts";
 import { pauseBetween } from "../../src/engine/leader/decide/pace.ts";
+import { shareOut } from "../../src/engine/leader/decide/shares.ts";
 import { groupsOf } from "../../src/engine/leader/decide/want.ts";
+import type { RunNotes } from "../../src/engine/leader/notes.ts";
 import { turnKey } from "../../src/engine/leader/seen.ts";
 import { limits } from "../../src/engine/model/limits.ts";
+import type { Priority } from "../../src/engine/model/priority.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, marker, parts, runNotes } from "../support/runFixtures.ts";
 import { alone, observedAt, step } from "./deciding.ts";
@@ -18,21 +21,32 @@ const running = (packs: number, rate: number, meanMs: number, change: Partial<St
   ...change,
 });
 
-const among = (runs: number, packsAtOnce: number, waitMs?: number): Share => ({ runs, packsAtOnce, waitMs });
+const among = (runs: number, packsAtOnce: number, waitMs = 8_000): Share => ({
+  ...{ ...alone, runs, beside: true },
+  ...{ packsAtOnce, waitMs },
+});
+
+const shared = (states: readonly State[], unread = 0, polledMs = 0, told?: ReadonlyMap<string, number>) =>
+  shareOut(
+    states.map((working) => ({ working, spec: {} })),
+    { unread, polledMs, told },
+  );
+const judgeWindow = (state: State, notes: RunNotes, share: Share, localMs = 0) =>
+  updateWindow(state, notes, share, localMs);
 
 test("a run alone shares nothing and has two packs per worker and eight seconds of work", () => {
   const state = running(100_000, 200, 1_000, { inFlight: 700 });
-  const share = shareOut([state], 0)(state.run);
+  const share = shared([state])(state.run);
   expect(share).toEqual({ ...alone, waitMs: 9_000 });
   const notes = { ...runNotes(), window: 1_000 };
-  updateWindow(state, notes, share);
+  judgeWindow(state, notes, share);
   expect(notes.window).toBe(200 * 10);
 });
 
 test("a new leader sends as many packs as a first one, and what the rate asks for where that is more", () => {
   const windowOf = (rate: number) => {
     const notes = runNotes();
-    updateWindow(running(100_000, rate, 100), notes, alone);
+    judgeWindow(running(100_000, rate, 100), notes, alone);
     return notes.window;
   };
   expect([5, 200].map(windowOf)).toEqual([limits.windowFirst, 1_640]);
@@ -42,7 +56,7 @@ test("a plan that counts on many workers has two packs for each in flight from t
   const windowOf = (workers: number) => {
     const state = running(100_000, 0, 0);
     const notes = runNotes();
-    updateWindow({ ...state, layout: { ...layoutOf(state), packMs: 2_000, workers } }, notes, alone);
+    judgeWindow({ ...state, layout: { ...layoutOf(state), packMs: 2_000, workers } }, notes, alone);
     return notes.window;
   };
   expect([1, 100, 1_000].map(windowOf)).toEqual([limits.windowFirst, limits.windowFirst, 2_000]);
@@ -67,7 +81,7 @@ test.each([
 /** What each of these has of the workers, in packs at once. */
 function sharesOf(...states: readonly State[]) {
   const named = states.map((state, index) => ({ ...state, run: `run-${index}` }));
-  return named.map(({ run }) => shareOut(named, 0)(run).packsAtOnce);
+  return named.map(({ run }) => shared(named)(run).packsAtOnce);
 }
 
 test("two runs have half of the workers each, whatever share they had before", () => {
@@ -102,7 +116,7 @@ test("a run whose packs wait for their next attempt has what the others of its w
 test("a pack waits as long in every run that shares, whatever its own packs take", () => {
   const [long, short] = [25_000, 1_000].map((meanMs) => {
     const notes = { ...runNotes(), window: 100_000 };
-    updateWindow(running(100_000, 1, meanMs), notes, among(2, 10, 21_000));
+    judgeWindow(running(100_000, 1, meanMs), notes, among(2, 10, 21_000));
     return notes.window;
   });
   expect([long, short]).toEqual([(10 * (25 + 21)) / 25, 10 * (1 + 21)].map(Math.ceil));
@@ -110,21 +124,21 @@ test("a pack waits as long in every run that shares, whatever its own packs take
 
 test("runs that take turns have work for twice the time of a turn, of which half has passed on average", () => {
   const states = [running(100_000, 100, 1_000), { ...running(100_000, 100, 3_000), run: "other" }];
-  const waitMsAt = (polledMs: number) => shareOut(states, 0, polledMs)("other").waitMs;
+  const waitMsAt = (polledMs: number) => shared(states, 0, polledMs)("other").waitMs;
   expect([0, 2_000, 20_000].map(waitMsAt)).toEqual([10_000, 10_000, 82_000]);
 });
 
 test("among others the first window is no more than its share by the planned time, also when a term begins", () => {
   const windowOf = (state: State, share: Share) => {
     const notes = runNotes();
-    updateWindow(state, notes, share);
+    judgeWindow(state, notes, share);
     return notes.window;
   };
   const young = running(100_000, 0, 0);
   const planned = (packMs: number): State => ({ ...young, layout: { ...layoutOf(young), packMs } });
-  expect(windowOf(planned(25_000), among(2, 10, 8_100))).toBe(14);
-  expect(windowOf(planned(100), among(2, 10, 8_100))).toBe(limits.windowFirst / 2);
-  expect(windowOf(running(100_000, 1, 10_000), { ...alone, runs: 2 })).toBe(28);
+  expect(windowOf(planned(1_000), among(2, 2, 8_100))).toBe(2 + Math.ceil(2 * 8.1));
+  expect(windowOf(planned(100), among(2, 100, 8_100))).toBe(limits.windowFirst / 2);
+  expect(windowOf(running(100_000, 1, 1_000), { ...alone, runs: 2 })).toBe(10);
 });
 
 test("many runs have parts of a worker each", () => {
@@ -136,44 +150,136 @@ test("runs that begin together share the first window, also those that are plann
   const windowOf = (others: readonly State[], unread: number) => {
     const state = { ...running(100_000, 0, 0), run: "one" };
     const notes = runNotes();
-    updateWindow(state, notes, shareOut([state, ...others], unread)("one"));
+    judgeWindow(state, notes, shared([state, ...others], unread)("one"));
     return notes.window;
   };
   const planned: State = { ...running(1, 0, 0), phase: "planning" };
   const paused = running(100_000, 0, 0, { paused: true });
   expect(windowOf([], 0)).toBe(limits.windowFirst);
-  expect(windowOf([planned, paused], 0)).toBe(limits.windowFirst / 2);
-  expect(windowOf([planned], 6)).toBe(limits.windowFirst / 8);
+  expect(windowOf([], 6)).toBe(Math.ceil(limits.windowFirst / 7));
   expect(windowOf([], 999)).toBe(limits.windowMin);
+  // Until the workers tell how many there are, no more than a minute of work for one.
+  const besideMs = limits.windowFirstBesideMs / layoutOf(planned).packMs;
+  expect(windowOf([planned, paused], 0)).toBe(besideMs / 2);
+  expect(windowOf([planned], 6)).toBe(Math.ceil(besideMs / 8));
 });
 
-test("among others it holds at least eight packs, and doubles only while the queues are dry", () => {
+test("runs that share have eight packs together beyond what is computed, and double only while the queues are dry", () => {
   const windowsOf = (meanMs: number, drained: boolean) => {
     const notes = { ...runNotes(), window: 40, drained };
-    updateWindow(running(100_000, 0.1, meanMs, { inFlight: 0 }), notes, among(50, 0.001));
+    judgeWindow(running(100_000, 0.1, meanMs, { inFlight: 0 }), notes, among(4, 0.5, 1));
     return notes.window;
   };
-  expect(windowsOf(1_000, false)).toBe(limits.windowMin);
+  expect(windowsOf(1_000, false)).toBe(Math.ceil(0.5 + 8 / 4));
   expect(windowsOf(1_000, true)).toBe(80);
 });
 
 test("the same share of the workers is more packs for the run with the shorter ones, as far as they can be told apart", () => {
   const windows = [0, 0.02, limits.packCallsMs, 100, 1_000].map((meanMs) => {
     const notes = { ...runNotes(), window: 100_000 };
-    updateWindow(running(100_000, 1, meanMs), notes, among(2, 10));
+    judgeWindow(running(100_000, 1, meanMs), notes, among(2, 10));
     return notes.window;
   });
-  expect(windows).toEqual([4_020, 4_020, 4_020, 820, 100]);
+  expect(windows).toEqual([4_010, 4_010, 4_010, 810, 90]);
   expect(sharesOf(running(1_000, 10, 0), running(1_000, 30, 0.04))).toEqual([0.4, 0.4]);
 });
 
-test("behind others a young run has its share of the urgent queue; alone only its first eight packs", () => {
+test("alone the first eight packs are urgent, of long ones fewer; beside others as many as its share, and all where it overtakes", () => {
   const state = running(1_000, 0, 0);
-  expect(isUrgent(state, 7, alone)).toBe(true);
-  expect(isUrgent(state, 8, alone)).toBe(false);
-  expect(isUrgent({ ...state, inFlight: 9 }, 9, among(2, 10))).toBe(true);
-  expect(isUrgent({ ...state, inFlight: 10 }, 10, among(2, 10))).toBe(false);
-  expect(isUrgent({ ...state, inFlight: 0 }, 256, among(2, 10))).toBe(false);
+  const long = { ...state, layout: { ...layoutOf(state), packMs: 60_000 } };
+  const urgent = (one: State, share: Share, packs = 20) =>
+    Array.from({ length: packs }, (_, pack) => isUrgent({ ...one, inFlight: pack }, pack, share)).filter(
+      Boolean,
+    ).length;
+  expect([urgent(state, alone), urgent(long, alone)]).toEqual([8, 1]);
+  expect(urgent(state, { ...alone, runs: 4 })).toBe(2);
+  expect(urgent(state, among(2, 10))).toBe(10);
+  expect(urgent(state, { ...among(2, 3), overtakes: true })).toBe(20);
+  expect(urgent(state, among(2, 1_000), 999)).toBe(limits.overtakingMax);
+});
+
+describe("while more is queued than shares allow", () => {
+  const planned = (run: string, packMs: number, change: Partial<State> = {}): State => {
+    const state = running(1_000, 0, 0, change);
+    return { ...state, run, uid: run, layout: { ...layoutOf(state), packMs } };
+  };
+  const hogs = planned("hogs", 4_000, { inFlight: 256 });
+  const told = new Map([["hogs", 16]]);
+
+  test("a run that came later overtakes, from when workers tell how many packs they compute", () => {
+    const later = planned("later", 4_000);
+    const shareOf = shared([hogs, later], 0, 0, told);
+    expect(shareOf("later")).toMatchObject({ packsAtOnce: 8, overtakes: true });
+    const fair = { ...hogs, inFlight: 30 };
+    expect(shared([fair, later], 0, 0, told)("later")).toMatchObject({ packsAtOnce: 8, overtakes: false });
+  });
+
+  test("one that is planned has its share in the loop in which it begins", () => {
+    const coming: State = { ...planned("coming", 4_000), phase: "planning" };
+    expect(shared([hogs, coming], 0, 0, told)("coming")).toMatchObject({ packsAtOnce: 8, overtakes: true });
+  });
+
+  test("each run that has sent something counts for one worker while nothing tells of them", () => {
+    const shareOf = shared([hogs, planned("later", 4_000)]);
+    expect(shareOf("later")).toMatchObject({ packsAtOnce: 0.5, overtakes: true });
+  });
+
+  test("a run overtakes whose share computes all of it sooner than the queue is passed", () => {
+    const fair = { ...hogs, inFlight: 30 };
+    const small = { ...planned("small", 100), layout: { ...layoutOf(hogs), chunks: 10, packMs: 100 } };
+    expect(shared([fair, small], 0, 0, told)("small").overtakes).toBe(true);
+  });
+
+  test("it sends what its share computes as time goes by, and at most half as much waits", () => {
+    let state = planned("later", 4_000);
+    const notes = runNotes();
+    const share: Share = { ...among(2, 4, 12_000), overtakes: true };
+    const sendsAt = (localMs: number, ended = 0): number => {
+      state = { ...state, inFlight: state.inFlight - ended };
+      judgeWindow(state, notes, share, localMs);
+      notes.polledMs = localMs;
+      const sends = Math.max(0, notes.window - state.inFlight);
+      notes.credit = (notes.credit ?? 0) - sends;
+      state = { ...state, inFlight: state.inFlight + sends };
+      return sends;
+    };
+    expect(sendsAt(0)).toBe(4);
+    expect([1_000, 2_000, 3_000, 4_000].map((at) => sendsAt(at))).toEqual([1, 1, 1, 1]);
+    // Four are computed, and the others wait for a worker.
+    expect([5_000, 6_000].map((at) => sendsAt(at))).toEqual([0, 0]);
+    expect(sendsAt(7_000, 4)).toBe(3);
+    // Once it queues again, it begins anew.
+    judgeWindow(state, notes, { ...share, overtakes: false }, 8_000);
+    expect(notes.credit).toBeUndefined();
+  });
+
+  test("what overtakes is judged as a message of its own, since the queue does not show it", () => {
+    const share: Share = { ...among(2, 2, 12_000), overtakes: true };
+    const { state, packs } = step(planned("later", 4_000), {}, runNotes(), 0, { share });
+    expect(packs.map(({ urgent, repeat }) => [urgent, repeat])).toEqual([
+      [true, false],
+      [true, false],
+    ]);
+    expect(Object.keys(state.again)).toEqual(["0", "1"]);
+  });
+
+  test("a new leader sends nothing of long packs before it has read the other runs", () => {
+    const windowOf = (packMs: number) => {
+      const notes = runNotes();
+      judgeWindow(planned("later", packMs, { inFlight: 2 }), notes, { ...alone, runs: 2 });
+      return notes.window;
+    };
+    expect([4_000, 100].map(windowOf)).toEqual([2, limits.windowFirst / 2]);
+  });
+});
+
+test("runs have the workers by their priorities", () => {
+  const asked: readonly (Priority | undefined)[] = ["high", undefined, "low"];
+  const runs = asked.map((priority, index) => ({
+    working: { ...running(100_000, 7, 1_000), run: `run-${index}` },
+    spec: { priority },
+  }));
+  expect(runs.map(({ working }) => shareOut(runs)(working.run).packsAtOnce)).toEqual([16, 4, 1]);
 });
 
 const settings = { loopMs: 2_000, fastLoopMs: 100 };

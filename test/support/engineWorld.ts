@@ -80,6 +80,7 @@ export interface SubmitRequest {
   readonly reuse?: string;
   readonly acceptCode?: boolean;
   readonly keepPartials?: boolean;
+  readonly priority?: Spec["priority"];
   readonly tags?: Readonly<Record<string, string>>;
 }
 

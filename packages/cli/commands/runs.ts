@@ -64,7 +64,7 @@ function rowOfRun(run: ListedRun): Row {
   const told = progressToStop(run);
   return [
     run.run,
-    { text: stateText(run), style },
+    { text: "priority" in run ? `${stateText(run)}, ${run.priority}` : stateText(run), style },
     told === undefined ? "" : percent(told.ended, told.total),
     packs === undefined ? "" : `${count(upTo?.total ?? packs.total)}${ofAllText(run)}`,
     duration(run.elapsedS),

@@ -1,10 +1,11 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { clientLimits } from "../../../src/engine/client/client.ts";
 import type { RunRequest } from "../../../src/engine/client/runRequest.ts";
 import type { Submitted } from "../../../src/engine/client/submit.ts";
 import { canonicalJson } from "../../../src/engine/model/decode.ts";
 import { tagsText } from "../../../src/engine/model/figures.ts";
 import { limits } from "../../../src/engine/model/limits.ts";
+import { priorities } from "../../../src/engine/model/priority.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
@@ -25,7 +26,7 @@ import { noteUntaken, waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
 export interface LimitOptions
-  extends Pick<RunRequest, "packSize" | "workers" | "cap" | "tolerate" | "attempts"> {
+  extends Pick<RunRequest, "packSize" | "workers" | "cap" | "priority" | "tolerate" | "attempts"> {
   readonly packLimit?: number;
   readonly retryAfter?: number[];
   readonly deadline?: number;
@@ -54,6 +55,9 @@ export const limitOptions = (command: Command): Command =>
       wholeOption,
     )
     .option("--cap <n>", "packs in flight at most", wholeOption)
+    .addOption(
+      new Option("--priority <priority>", "its part of the workers beside other runs").choices(priorities),
+    )
     .option(
       "--tolerate <n>",
       "chunks that may fail: a number such as 10, or a share such as 1%",
@@ -78,6 +82,7 @@ export function limitsOf({
   packSize,
   workers,
   cap,
+  priority,
   tolerate,
   attempts,
   packLimit: packLimitMs,
@@ -87,7 +92,7 @@ export function limitsOf({
   const { keep = false } = options;
   if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
   const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
-  return { packSize, workers, cap, tolerate, attempts, retryAfterS, packLimitMs, deadline };
+  return { packSize, workers, cap, priority, tolerate, attempts, retryAfterS, packLimitMs, deadline };
 }
 
 /** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */

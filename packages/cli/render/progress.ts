@@ -2,6 +2,7 @@ import type { RunView } from "../../../src/engine/client/runView.ts";
 import type { Clock } from "../../../src/engine/storage/ports.ts";
 import { visible } from "./terminal.ts";
 import {
+  behindText,
   clip,
   count,
   duration,
@@ -44,6 +45,7 @@ export function progressLine(view: RunView, columns: number): string {
     ...(lostOf(told) > 0 ? [`${count(lostOf(told))} ${lostWord(view)}`] : []),
     ...(view.rate === undefined ? [] : [perSecond(view.rate.packsPerS)]),
     ...(view.timeLeft === undefined ? [] : [`${duration(view.timeLeft.expectedS)} left`]),
+    ...(view.behind === undefined ? [] : [behindText(view.behind)]),
     ...termOf(view),
   ].join(gap);
   const room = columns - stateText(view).length - facts.length - 2 * gap.length;

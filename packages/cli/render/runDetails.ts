@@ -108,6 +108,7 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   const add = (name: string, text: string): void => void facts.push([name, text]);
   add("calculation", `${view.calculation} ${JSON.stringify(view.params)}`);
   if (view.tags !== undefined) add("tags", tagsText(view.tags));
+  if (view.priority !== undefined) add("priority", view.priority);
   add("submitted", `${timeText(view.submittedAt)}${byText(view.submittedBy)}`);
   if (view.code !== undefined) add("code", shownIdentity(view.code));
   if (view.otherCode !== undefined) add("waiting", refusedText(view.otherCode));
@@ -140,6 +141,7 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   if (command !== undefined) add("command", `no. ${command.number}${byText(command.by)}: ${command.answer}`);
   add("calls", callsOf(view));
   if (totalCalls(view.calls) > 0) add("cost", costText(view));
+  if (view.behind !== undefined) add("waiting", `behind run ${view.behind}`);
   if (view.waits !== undefined) add("waiting", waitsText(view.waits));
   if (view.trying !== undefined && view.trying.message !== view.waits?.message)
     add("trying", tryingText(view.trying));

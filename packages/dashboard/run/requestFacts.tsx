@@ -6,7 +6,7 @@ import { Facts } from "../parts/parts.tsx";
 
 /** What was asked for. */
 export function RequestFacts({ view }: { readonly view: RunView }): JSX.Element {
-  const { calculation, params, code, deadline, cap, tags, submittedBy, command } = view;
+  const { calculation, params, code, deadline, cap, priority, tags, submittedBy, command } = view;
   const rows = Object.entries(typeof params === "object" && params !== null ? params : {});
   return (
     <>
@@ -22,6 +22,7 @@ export function RequestFacts({ view }: { readonly view: RunView }): JSX.Element 
       <Facts
         rows={[
           ["tags", tags && tagsText(tags)],
+          ["priority", priority],
           ["submitted by", submittedBy],
           ["last command by", command?.by],
           [

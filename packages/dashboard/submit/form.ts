@@ -1,6 +1,7 @@
 import type { RunRequest } from "../../../src/engine/client/runRequest.ts";
 import { typedMs } from "../../../src/engine/model/figures.ts";
 import { isRecord, pairsOf, valueText } from "../../../src/engine/model/json.ts";
+import { priorities } from "../../../src/engine/model/priority.ts";
 import { type Field, fieldsOf, issueOf, type Schema } from "./schema.ts";
 
 /**
@@ -21,6 +22,7 @@ const optionNames = [
   "packSize",
   "workers",
   "cap",
+  "priority",
   "tolerate",
   "packLimit",
   "attempts",
@@ -116,6 +118,8 @@ function optionIssue(name: OptionName, text: string): string | undefined {
     return typedMs(given) !== undefined ? undefined : "must be a time such as 30s, 5m or 2h";
   if (name === "tolerate")
     return /^\d+(\.\d+)?%?$/.test(given) ? undefined : "must be a number of chunks or a share such as 1%";
+  if (name === "priority")
+    return priorities.some((one) => one === given) ? undefined : `must be one of ${priorities.join(", ")}`;
   if (name === "retryAfter")
     return pausesOf(given).every(Number.isInteger) ? undefined : "must be times of whole seconds";
   if (name === "tag")
@@ -140,6 +144,7 @@ export function requestOf({ calculation, params, options }: FormState): RunReque
     params,
     ...Object.fromEntries(numeric.map((name) => [name, given(name, Number)])),
     id: given("id", String),
+    priority: given("priority", (text) => priorities.find((one) => one === text)),
     tolerate: given("tolerate", toleranceOf),
     packLimitMs: given("packLimit", msOf),
     deadline: given("deadline", (text) => ({ ms: msOf(text), keep: false })),

@@ -9,6 +9,7 @@ const optionTexts: Readonly<Record<OptionName, string>> = {
   packSize: "chunks per pack, instead of what planning measures",
   workers: "packs computed at once, instead of what instances tell",
   cap: "packs in flight at most",
+  priority: "high, normal or low: its part of the workers beside other runs",
   tolerate: "chunks that may fail: 10 or 1%",
   packLimit: "limit of one attempt, such as 30s; that of the app holds if it is less",
   attempts: "how often to try a chunk that throws",

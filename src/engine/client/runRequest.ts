@@ -7,6 +7,7 @@ import { isRecord, kebab } from "../model/json.ts";
 import { type Tags, tagRule, tagsSchema } from "../model/labels.ts";
 import { limits } from "../model/limits.ts";
 import { parseRunId } from "../model/names.ts";
+import { type Priority, priorities } from "../model/priority.ts";
 import { type Spec, type Tolerance, toleranceSchema } from "../model/run.ts";
 import { requestHashOf } from "../model/storedSpec.ts";
 import type { Random } from "../storage/ports.ts";
@@ -46,6 +47,11 @@ export const requestSchema = z
       )
       .optional(),
     cap: wholeNumber(limits.capMax).describe("Packs in flight at most.").optional(),
+    priority: checkedLater(z.enum(priorities))
+      .describe(
+        "Its part of the workers beside other runs: four times that of a normal run, or a quarter. No part of the request.",
+      )
+      .optional(),
     tolerate: checkedLater(toleranceSchema)
       .describe("Chunks that may be missing; none by default.")
       .optional(),
@@ -117,6 +123,7 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   const deadline = checkDeadline(request.deadline);
   const tags = checkTags(request.tags);
   const retryAfterS = checkPauses(request.retryAfterS);
+  const priority = checkPriority(request.priority);
   const options = { packSize, tolerate, packLimitMs, attempts, deadline, retryAfterS };
   const { reuse } = request;
   const acceptCode = request.acceptCode === true;
@@ -126,7 +133,7 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   const requestHash = requestHashOf(acceptCode ? { ...hashed, reuse: { codes: [] } } : hashed);
   /** Identity of the code that validated the parameters. */
   const code = calculations.versionOf(calculation.name);
-  const more = { reuse, acceptCode, keepPartials, tags };
+  const more = { reuse, acceptCode, keepPartials, priority, tags };
   return { calculation, params, given, code, id, workers, cap, ...options, requestHash, ...more };
 }
 
@@ -177,6 +184,11 @@ function checkPauses(pauses: unknown): Spec["retryAfterS"] {
   if (checked.success) return checked.data;
   const { pausesMax, waitMaxS } = backOff;
   throw invalid("retryAfterS", `give 1 to ${pausesMax} whole numbers of seconds, each from 0 to ${waitMaxS}`);
+}
+
+function checkPriority(priority: unknown): Priority | undefined {
+  if (priority === undefined || priorities.some((one) => one === priority)) return priority as Priority;
+  throw invalid("priority", `give one of ${priorities.join(", ")}`);
 }
 
 function checkTolerance(tolerate: unknown): Tolerance | undefined {

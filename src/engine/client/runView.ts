@@ -4,6 +4,7 @@ import { actorSchema, tagsSchema } from "../model/labels.ts";
 import type { Marker, Want } from "../model/marker.ts";
 import { givenUpOf, stopOf, stopSchema } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
+import { priorities } from "../model/priority.ts";
 import { type Manifest, manifestSchema, type Spec } from "../model/run.ts";
 import { spentOf } from "../model/spent.ts";
 import { deadlineMs, isFinal, phases, type State, stateSchema } from "../model/state.ts";
@@ -63,6 +64,7 @@ export const runViewSchema = z
     submittedBy: actorSchema
       .describe("`entra:`, `azure:` or `user:` and a name, or `key`. Absent where the submit told nobody.")
       .exactOptional(),
+    priority: z.enum(priorities).describe("Absent where it is normal.").exactOptional(),
     tags: tagsSchema.exactOptional(),
     finishedAt: time.exactOptional(),
     deadline: z
@@ -85,6 +87,9 @@ export const runViewSchema = z
       "Since the submit, or since the newest retry: the time that a run lay failed is none of its work.",
     ),
     timeLeft: remainingTimeSchema.exactOptional(),
+    behind: text
+      .describe("The run that has the workers, while this one waits for some and nothing of it ends.")
+      .exactOptional(),
     terms: list(z.object({ term: z.int(), holder: text, since: time })).describe(
       "The leaders of this run, oldest first.",
     ),
@@ -108,7 +113,7 @@ interface RunFacts {
 
 /** Pure: the view of a run from its documents. */
 export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }: RunFacts): RunView {
-  const { run, uid, calculation, params, deadline, code, tags, by } = spec.value;
+  const { run, uid, calculation, params, deadline, code, priority, tags, by } = spec.value;
   // A marker of another uid belongs to an older run of this id that is being deleted.
   const marker = markerRead?.value.uid === uid ? markerRead.value : undefined;
   const state = stateRead?.value;
@@ -143,6 +148,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     ...defined({
       submittedBy: by,
       tags,
+      priority: priority === "normal" ? undefined : priority,
       // A planned run of an older version has no identity of its code.
       code: state?.layout === undefined ? (state?.code ?? code) : state.code,
       otherCode: refused && { wanted: refused.wanted, theirs: refused.theirs },
@@ -152,6 +158,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
         keep: deadline.keep,
       },
       waits: active && phase !== "waiting" ? waitsOf(state) : undefined,
+      behind: phase === "planning" || phase === "computing" ? state?.behind : undefined,
       trying: active && phase !== "waiting" ? state?.trying : undefined,
       command: commandOf(state, marker),
       error: phase === "waiting" ? undefined : state?.error,

@@ -1,8 +1,8 @@
 import { limits } from "../model/limits.ts";
 import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
-import { shareOut } from "./decide/fanOut.ts";
 import { isIdle, isInFullSwing, lostAfterMs, mean, pauseBetween } from "./decide/pace.ts";
+import { shareOut } from "./decide/shares.ts";
 import { keepSchedules } from "./keepSchedules.ts";
 import { doubtedUpTo } from "./notes.ts";
 import { pauseOfTerm } from "./pause.ts";
@@ -55,6 +55,7 @@ export async function coordinate(
   const turns = turnTaking();
   const observe = observer(term);
   let sinceMs = clock.monotonicMs();
+  let told: Observed["computing"] = new Map();
   while (!leader.signal.aborted) {
     const listed = await listMarkers(term);
     if (listed === "unreachable") continue;
@@ -68,11 +69,12 @@ export async function coordinate(
 
     const localMs = clock.monotonicMs();
     const observed = await observeFor([...runs.values()], localMs, observe);
+    told = observed?.computing ?? told;
     const waits = (marker: ListedMarker) =>
       term.backoff.waits(marker, localMs) ||
       (marker.metadata["want"] === "delete" && schedules.unsettled(marker.id));
     const order = turns.order(markers).filter((marker) => !waits(marker));
-    const loop = newLoop(runs, order, { pages: listed.pages, localMs, observed });
+    const loop = newLoop(runs, order, { pages: listed.pages, localMs, observed, told });
     loop.skipPause = schedules.moved;
     await advanceAll(term, loop, order, turns.taken);
     sinceMs = shareTime(term, sinceMs);
@@ -124,18 +126,22 @@ function pauseOf({ runs, backoff, clock, local }: Term, settings: CoordinateSett
 function newLoop(
   runs: ReadonlyMap<string, TermRun>,
   markers: readonly ListedMarker[],
-  at: { readonly pages: number; readonly localMs: number; readonly observed: Observed | undefined },
+  at: {
+    readonly pages: number;
+    readonly localMs: number;
+    readonly observed: Observed | undefined;
+    readonly told: Observed["computing"];
+  },
 ): Loop {
-  const { observed } = at;
+  const { observed, told } = at;
   const wanted = markers.filter(({ metadata }) => metadata["want"] === "run");
   const polled = wanted.flatMap(({ id }) => runs.get(id) ?? []);
-  const states = polled.map(({ working }) => working);
   const polledMs = mean(polled.map(({ notes }) => at.localMs - notes.polledMs));
   const signPages = observed === undefined ? 0 : 1;
   return {
     pages: { left: Math.max(limits.pagesPerLoopMax - at.pages - signPages, limits.pagesForRunsMin) },
     pagesPerRun: 1,
-    shareOf: shareOut(states, wanted.length - states.length, polledMs),
+    shareOf: shareOut(polled, { unread: wanted.length - polled.length, polledMs, told }),
     observed,
     unlisted: new Set(),
     skipPause: false,

@@ -30,6 +30,8 @@ export interface RunNotes {
   window: number;
   /** When it was decided about last, by this process's clock. */
   polledMs: number;
+  /** Packs that it may send past the queue: its share grows by the time. */
+  credit?: number | undefined;
   /** Workers take packs faster than the window grew. */
   starved: boolean;
   rateSample?: { readonly atMs: number; readonly gained: number } | undefined;

@@ -99,8 +99,8 @@ export interface Observed {
   readonly nowMs: number;
   /** What processes say of a piece of work, by `workKey`. */
   readonly signs: ReadonlyMap<string, readonly SeenSign[]>;
-  /** Runs of which a live process computes some work, by uid. */
-  readonly computing: ReadonlySet<string>;
+  /** How much work of a run live processes compute, by uid, where they compute any. */
+  readonly computing: ReadonlyMap<string, number>;
   readonly packs: SeenQueue;
   readonly urgent: SeenQueue;
   /** When poison queues were read last, storage's time; absent: that is not asked. */

@@ -227,3 +227,6 @@ export function deadlineEnd(view: Pick<Counted, "packs"> & { deadline?: { keep: 
   if (view.deadline?.keep !== true) return "fails";
   return view.packs === undefined ? "fails unless it is planned" : "finishes with what is done";
 }
+
+/** In place of a remaining time. */
+export const behindText = (run: string): string => `waiting behind run ${run}`;

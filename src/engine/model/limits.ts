@@ -87,6 +87,8 @@ export const limits = {
   capMax: 100_000,
   /** Work in flight until the first outcomes tell the rate: five minutes for twenty threads, */
   windowFirstMs: 6_000_000,
+  /** and beside other runs a minute for one, */
+  windowFirstBesideMs: 60_000,
   /** but at most this many packs: a few for each of a few hundred instances. */
   windowFirst: 256,
   windowMin: 8,
@@ -98,10 +100,12 @@ export const limits = {
   durationsKept: 200,
   /** Work kept in the queue beyond two packs per worker: more than is computed until a dead leader is replaced. */
   windowAheadMs: 8_000,
+  /** A run that has this much more in the queue than its share is overtaken by others. */
+  tooMuchMs: 4_000,
+  /** Packs of a run that overtake at a time: each has an entry in its state. */
+  overtakingMax: 256,
   /** First packs of a run that go to the urgent queue, so that it starts at once. */
   urgentFirstPacks: 8,
-  /** While other runs compute, a run has its fair share of the urgent queue for this many of its first packs. */
-  urgentYoungPacks: 256,
 
   // Sends.
   /** Tries of an enqueue without an answer, in addition to the SDK's own. */

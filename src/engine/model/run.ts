@@ -2,6 +2,7 @@ import * as z from "zod";
 import { count, idSchema, ms, positive, sha256Pattern, versioned } from "./decode.ts";
 import { actorSchema, tagsSchema } from "./labels.ts";
 import { limits } from "./limits.ts";
+import { priorities } from "./priority.ts";
 import { contentTypeSchema, notesSchema, resultBlobSchema } from "./resultType.ts";
 import { versions } from "./versions.ts";
 
@@ -59,6 +60,8 @@ export const specSchema = z.object({
    * of the request but for that code: else its result is the same without.
    */
   reuse: z.object({ run: idSchema, uid: idSchema, codes: z.array(z.string()).optional() }).optional(),
+  /** What it has of the workers beside other runs. No part of the request. */
+  priority: z.enum(priorities).optional(),
   /** Its partials stay when it is complete, for the runs after it. No part of the request. */
   keepPartials: z.literal(true).optional(),
   /** No part of the request either. */

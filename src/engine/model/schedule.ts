@@ -45,7 +45,14 @@ const scheduleSchema = z
     request: specSchema
       .pick({
         ...{ calculation: true, params: true, given: true, code: true, packSize: true, tolerate: true },
-        ...{ workers: true, packLimitMs: true, attempts: true, retryAfterS: true, deadline: true },
+        ...{
+          workers: true,
+          priority: true,
+          packLimitMs: true,
+          attempts: true,
+          retryAfterS: true,
+          deadline: true,
+        },
       })
       .extend({
         cap: positive,

@@ -195,6 +195,8 @@ const told = {
     .object({ work: z.string(), code: z.string(), message: z.string(), attempts: count, attemptsMax: count })
     .optional(),
   waits: waitsSchema.optional(),
+  /** The run that has the workers while this one has hardly anything of its share. */
+  behind: idSchema.optional(),
   /** The code that no active instance has, and since when nothing was computed; see `refused.ts`. */
   otherCode: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
   finishedMs: ms.optional(),

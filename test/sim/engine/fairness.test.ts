@@ -3,10 +3,7 @@ import { expect, test } from "vitest";
 import { StorageError } from "../../../src/engine/model/errors.ts";
 import type { Random } from "../../../src/engine/storage/ports.ts";
 import { engineWorld } from "../../support/engineWorld.ts";
-
-/** Jain's index: 1 where all are equal. */
-const jainOf = (all: readonly number[]): number =>
-  all.reduce((a, b) => a + b, 0) ** 2 / (all.length * all.reduce((a, b) => a + b * b, 0));
+import { jainOf, smallRun, threeRuns } from "./shares.ts";
 
 /** Time from submit to result of a run of 100 chunks, alone or behind one of very many packs. */
 async function smallRunMs(packSize: number, behind: boolean): Promise<number> {
@@ -137,3 +134,27 @@ test("runs that storage does not let a leader read make no window small", async 
     await engine.world.advance(100);
   expect((await engine.state("live"))?.inFlight).toBeGreaterThan(60);
 });
+
+test.each([100, 4_000, 60_000])(
+  "three equal runs of packs of %i ms that are submitted 4 s apart share from half a minute on",
+  async (packMs) => {
+    for (const counts of await threeRuns(packMs))
+      expect(jainOf(counts), counts.join(", ")).toBeGreaterThanOrEqual(0.9);
+  },
+);
+
+test("runs of priority high, normal and low have the workers as 4 to 1 to a quarter", async () => {
+  const windows = await threeRuns(4_000, 1, ["high", "normal", "low"]);
+  const [high = 0, normal = 0, low = 0] = [0, 1, 2].map((run) =>
+    windows.reduce((sum, counts) => sum + (counts[run] ?? 0), 0),
+  );
+  expect(high / normal).toBeGreaterThan(2.5);
+  expect(normal / low).toBeGreaterThan(2);
+});
+
+test.each([100, 4_000, 60_000])(
+  "a run of ten packs of %i ms beside two large ones takes at most three times its time alone",
+  async (packMs) => {
+    expect(await smallRun(packMs, packMs)).toBeLessThanOrEqual(3);
+  },
+);

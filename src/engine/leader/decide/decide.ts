@@ -1,3 +1,4 @@
+import { limits } from "../../model/limits.ts";
 import { packsOf, packsOfShard } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
 import { judgeInFlight } from "../inFlight/resend.ts";
@@ -52,7 +53,7 @@ const act: readonly Step[] = [
   askForPlan,
   trackWaits,
   judgeInFlight,
-  ({ state, notes, at }) => updateWindow(state, notes, at.share),
+  ({ state, notes, at }) => updateWindow(state, notes, at.share, at.localMs),
   fanOut,
   sealShards,
   askForGroups,
@@ -60,6 +61,7 @@ const act: readonly Step[] = [
   askForFinish,
   ({ state }) => pruneBatches(state),
   judgeWaits,
+  tellBehind,
 ];
 
 /**
@@ -86,6 +88,17 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
 
 function takePlan(draft: Draft, seen: Seen): void {
   if (trackPlan(draft, seen) === "older") beginTurn(draft.state);
+}
+
+/** For readers: who has the workers while nothing of the run ends. */
+function tellBehind(draft: Draft): void {
+  const { state, at } = draft;
+  const sinceMs = state.progress.marks.at(-1)?.atMs ?? state.createdMs;
+  const behind = at.nowMs - sinceMs > limits.lostMsMax ? at.share.behind : undefined;
+  if (state.behind === behind) return;
+  draft.noted = true;
+  if (behind === undefined) delete state.behind;
+  else state.behind = behind;
 }
 
 function takeManifest(draft: Draft, { manifest }: Seen): void {

@@ -10,10 +10,16 @@ import type { Observed } from "../seen.ts";
 export interface Share {
   /** Runs that take them, or will: 1 for a run alone. */
   readonly runs: number;
+  /** This leader has read another of them. */
+  readonly beside: boolean;
   /** Packs of this run that may be computed at once; undefined for a run alone, and while no outcome tells what all compute. */
   readonly packsAtOnce: number | undefined;
   /** For how long a pack may wait in the queue behind those of all; undefined while no outcome tells. */
   readonly waitMs: number | undefined;
+  /** It queues nothing, and has its share in the urgent queue instead. */
+  readonly overtakes: boolean;
+  /** It has hardly anything of its share; this run has most of the workers. */
+  readonly behind?: string | undefined;
 }
 
 export interface DecideAt extends DecideTime {

@@ -15,8 +15,10 @@ import {
   packsAllowed,
   roomToWrite,
   type Share,
+  sendsOf,
 } from "./draft.ts";
-import { mean, packsAtOnce, takenMs } from "./pace.ts";
+import { takenMs } from "./pace.ts";
+import { windowAmong } from "./shares.ts";
 import { outcomeOf } from "./track.ts";
 
 /**
@@ -69,6 +71,9 @@ export function fanOut(draft: Draft): void {
       const again = state.again[pack];
       if (again !== undefined) again.atMs = at.nowMs;
       const urgent = again !== undefined || isUrgent(state, pack, at.share);
+      // What overtakes the queue is not judged by what the queue shows.
+      if (urgent && at.share.beside) state.again[pack] ??= { ...sendsOf(state, pack), atMs: at.nowMs };
+      if (notes.credit !== undefined) notes.credit -= 1;
       const repeat = pack < state.doubtUpTo;
       addSend(draft, { pack, send: state.firstSend, urgent, repeat, alone: again?.alone });
       state.inFlight += 1;
@@ -94,79 +99,72 @@ export function openShards(state: State, shard: number): void {
 }
 
 /**
- * What each run has of the workers: what all runs together compute at once, shared evenly. What one cannot use (its cap,
- * few packs left, or a window full of packs that wait for their next attempt) goes to the others. A run that is paused, or
- * whose code no instance has, takes none of them; one that begins in this loop has what it would have beside those that
- * compute. `unread` is how many more runs there are, whose states this leader has not read; `polledMs` is how long ago
- * the others were polled, on average: many take turns.
- */
-export function shareOut(states: readonly State[], unread: number, polledMs = 0): (run: string) => Share {
-  const begun = states.filter(
-    ({ phase, paused, otherCode }) =>
-      (phase === "planning" || phase === "computing") && !paused && otherCode === undefined,
-  );
-  const runs = Math.max(1, begun.length + unread);
-  const computing = begun.filter(({ phase }) => phase === "computing");
-  const known = computing.filter(({ durationsMs }) => durationsMs.length > 0);
-  if (known.length === 0) return () => ({ runs, packsAtOnce: undefined, waitMs: undefined });
-  let total = known.reduce((sum, state) => sum + packsAtOnce(state), 0);
-  // In one queue all wait for the same time. A turn is twice as long as the average of what has passed of it.
-  const waitMs = mean(known.map(takenMs)) + Math.max(limits.windowAheadMs, 2 * 2 * polledMs);
-  // Where caps or their ends hold all back, workers may be idle.
-  const busy = computing.some((state) => demandOf(state) > 2 * packsAtOnce(state));
-  const newcomer = busy ? total / (computing.length + 1) : undefined;
-  const shares = new Map<string, number | undefined>();
-  for (const [served, state] of computing.sort((a, b) => demandOf(a) - demandOf(b)).entries()) {
-    const share = Math.min(demandOf(state), total / (computing.length - served));
-    shares.set(state.run, computing.length > 1 ? share : undefined);
-    total -= share;
-  }
-  return (run) => ({ runs, packsAtOnce: shares.has(run) ? shares.get(run) : newcomer, waitMs });
-}
-
-function demandOf(state: State): number {
-  const { layout, packsDone, packsFailed, inFlight, waits } = state;
-  const left = layout === undefined ? 0 : packsOf(layout) - packsDone - packsFailed;
-  const awake = waits === undefined ? Number.POSITIVE_INFINITY : Math.max(0, inFlight - waits.works);
-  return Math.min(packsAllowed(state), left, awake);
-}
-
-/**
- * Once a poll: two packs per worker and eight seconds of work at the rate of this run; among others what keeps its fair share
- * of all at work for as long as its packs wait behind theirs. Until the first outcomes it is a fixed number, which the runs
- * under way share. It is never under 8, and at most twice the last window. Where the queues show that the
+ * Once a poll: two packs per worker and eight seconds of work at the rate of this run; among others what keeps its share of all
+ * at work for as long as its packs wait behind theirs. Until the first outcomes it is a fixed number, which the runs
+ * under way share. It is at most twice the last window. Where the queues show that the
  * workers took all, the rate says less than they can, and it is doubled; for a run alone also where they took more than half
  * of it since the last poll. Whoever sends applies the cap.
  */
-export function updateWindow(state: State, notes: RunNotes, share: Share): void {
-  const packMs = takenMs(state);
+export function updateWindow(state: State, notes: RunNotes, share: Share, localMs: number): void {
+  if (overtakes(state, notes, share, localMs)) return;
+  const { packsAtOnce, runs, beside } = share;
+  const isLong = takenMs(state) >= limits.shortPackMs;
+  const shared = packsAtOnce !== undefined;
+  // A term begins, and reads in this very loop what is in flight of others. What lasts for longer can wait for that.
+  if (notes.window === 0 && runs > 1 && !shared && isLong && state.inFlight > 0) {
+    notes.window = state.inFlight;
+    return;
+  }
   const outcomes = state.durationsMs.length + state.packsFailed;
-  const shared = share.packsAtOnce !== undefined;
-  const rate = shared ? (share.packsAtOnce * 1_000) / packMs : state.rate;
-  const first = firstWindow(state) / share.runs;
-  const waitMs = (shared ? share.waitMs : undefined) ?? packMs + limits.windowAheadMs;
-  const byRate = (rate * (packMs + waitMs)) / 1_000;
-  const known = outcomes >= limits.outcomesForRate && rate > 0;
+  const aheadMs = 2 * takenMs(state) + limits.windowAheadMs;
+  const byRate = shared ? windowAmong(state, share, packsAtOnce) : (state.rate * aheadMs) / 1_000;
+  const first = firstWindow(state, share);
+  const known = outcomes >= limits.outcomesForRate && state.rate > 0;
   const wanted = Math.ceil(known ? byRate : shared ? Math.min(first, byRate) : first);
   const few = notes.drained || (!shared && outcomes > 0 && state.inFlight <= notes.window / 2);
   notes.starved = few && mayGrow(state, notes);
   // A rate that was measured while leaders died says little, and the next one may die soon. Others would wait for so much.
-  const twice = notes.window === 0 ? Math.max(wanted, share.runs > 1 ? 0 : first) : notes.window * 2;
+  const twice = notes.window === 0 ? Math.max(wanted, runs > 1 ? 0 : first) : notes.window * 2;
   // Alone it falls slowly, because the first outcomes make the rate look low.
-  const least = shared ? 0 : Math.floor(notes.window * 0.9);
+  const least =
+    beside && (shared || isLong)
+      ? limits.windowMin / runs
+      : Math.max(shared ? 0 : Math.floor(notes.window * 0.9), limits.windowMin);
   const grows = notes.starved || notes.window === 0;
-  notes.window = Math.max(grows ? twice : Math.min(wanted, twice), least, limits.windowMin);
+  notes.window = Math.ceil(Math.max(grows ? twice : Math.min(wanted, twice), least));
+}
+
+/**
+ * Past the queue a run sends what its share computes as time goes by. Half as much may wait, so that it has the next worker that is
+ * free.
+ */
+function overtakes(
+  state: State,
+  notes: RunNotes,
+  { overtakes, packsAtOnce }: Share,
+  localMs: number,
+): boolean {
+  const { credit, polledMs } = notes;
+  notes.credit = undefined;
+  if (!overtakes || packsAtOnce === undefined) return false;
+  const most = Math.max(1, packsAtOnce);
+  const since = (packsAtOnce * (localMs - polledMs)) / takenMs(state);
+  notes.credit = Math.min(credit ?? most, most) + since;
+  const inFlightMax = Math.min(1.5 * packsAtOnce + since + 1, limits.overtakingMax);
+  notes.window = Math.min(state.inFlight + Math.floor(notes.credit), Math.ceil(inFlightMax));
+  notes.starved = false;
+  return true;
 }
 
 /**
  * Packs in flight while nobody knows how fast they go: fewer where the plan says that they take long, but two for each worker
  * that it counts on.
  */
-const firstWindow = ({ layout }: State): number =>
-  Math.max(
-    Math.min(limits.windowFirst, Math.ceil(limits.windowFirstMs / Math.max(layout?.packMs ?? 0, 1))),
-    2 * (layout?.workers ?? 0),
-  );
+function firstWindow({ layout }: State, { runs, beside }: Share): number {
+  const { windowFirst, windowFirstMs, windowFirstBesideMs } = limits;
+  const ofWorkMs = (beside ? windowFirstBesideMs : windowFirstMs) / Math.max(layout?.packMs ?? 0, 1);
+  return Math.max(Math.min(windowFirst, Math.ceil(ofWorkMs)), 2 * (layout?.workers ?? 0)) / runs;
+}
 
 /** Something is left to send, and the cap does not forbid it. */
 const mayGrow = (state: State, { window }: RunNotes): boolean =>
@@ -176,10 +174,11 @@ const mayGrow = (state: State, { window }: RunNotes): boolean =>
   window < packsAllowed(state);
 
 /**
- * The first packs of a run go to the urgent queue, so that it is under way at once. Behind other runs a young one
- * has as many packs there as its share of the workers, instead of waiting behind their seconds of work.
+ * The first packs of a run go to the urgent queue, so that it is under way at once; of long ones fewer, as other work waits there
+ * as well. Beside other runs it has as many there as its share of the workers.
  */
-export function isUrgent(state: State, pack: number, share: Share): boolean {
-  if (pack < limits.urgentFirstPacks) return true;
-  return pack < limits.urgentYoungPacks && state.inFlight < (share.packsAtOnce ?? 0);
+export function isUrgent(state: State, pack: number, { packsAtOnce, overtakes, runs }: Share): boolean {
+  if (packsAtOnce !== undefined)
+    return overtakes || state.inFlight < Math.min(packsAtOnce, limits.overtakingMax);
+  return pack < Math.min(limits.urgentFirstPacks, limits.windowFirstBesideMs / takenMs(state)) / runs;
 }

@@ -144,12 +144,12 @@ function learningPauseMs(state: State): number {
 }
 
 /** When the packs that wait in the queue will all be begun, at the present rate; never where it has none to send. */
-function runsDryMs(state: State, { drained }: Pick<RunNotes, "drained">): number {
+function runsDryMs(state: State, { drained, credit }: RunNotes): number {
   const { layout, rate, inFlight } = state;
   const sending = state.phase === "computing" && !state.paused && layout !== undefined;
   if (!sending || rate === 0 || state.cursor >= packsOf(layout)) return Number.POSITIVE_INFINITY;
-  // Where they are dry already, a pack that ends is replaced within a tenth of its time.
-  if (drained) return mean(state.durationsMs) / 5;
+  // Where they are dry already, or it queues nothing, a pack that ends is replaced within a tenth of its time.
+  if (drained || credit !== undefined) return mean(state.durationsMs) / 5;
   return (Math.max(0, inFlight - packsAtOnce(state)) * 1_000) / rate;
 }
 

@@ -58,6 +58,7 @@ export function beginGeneration(
     gaveUp: _gaveUp,
     trying: _trying,
     waits: _waits,
+    behind: _behind,
     otherCode: _otherCode,
     ...rest
   } = closed;

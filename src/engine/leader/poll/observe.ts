@@ -42,7 +42,7 @@ async function listSigns(term: Term): Promise<Pick<Observed, "nowMs" | "signs" |
   const { coordination } = term.names;
   const { lost: signal } = term.leader;
   const seen: (readonly [string, SeenSign])[] = [];
-  const computing = new Set<string>();
+  const computing = new Map<string, number>();
   const old: string[] = [];
   let nowMs = 0;
   for await (const page of pagesOf(blobs, coordination, signBlobs, { metadata: true, signal })) {
@@ -51,7 +51,7 @@ async function listSigns(term: Term): Promise<Pick<Observed, "nowMs" | "signs" |
       if (nowMs - blob.lastModifiedMs > limits.signKeptMs) old.push(blob.name);
       for (const one of signsIn(term, blob, nowMs)) {
         seen.push([workKey(one, workName(one.work)), one]);
-        if (one.live && one.begun) computing.add(one.uid);
+        if (one.live && one.begun) computing.set(one.uid, 1 + (computing.get(one.uid) ?? 0));
       }
     }
   }
@@ -82,14 +82,8 @@ function signsIn(
     const silentMs = nowMs - lastModifiedMs;
     const { ended, everyMs } = sign;
     const fresh = live && silentMs <= everyMs;
-    return sign.works.map((work) => ({
-      ...work,
-      instance: parseSignBlob(name).instance,
-      live,
-      fresh,
-      silentMs,
-      ended,
-    }));
+    const of = { instance: parseSignBlob(name).instance, live, fresh, silentMs, ended };
+    return sign.works.map((work) => ({ ...work, ...of }));
   } catch (error) {
     if (!isUnreadable(error)) throw error;
     if (!told.has(name)) log(logEvents.unreadableSign({ name, message: error.message }));
