@@ -144,7 +144,7 @@ param alertEmail string = ''
 @description('Which alerts are off: { poison: false }. Those not named are on.')
 param alerts alertSwitches = {}
 
-@description('Queue of the data account into which Event Grid puts an event for each run that ends (docs/NOTICES.md); empty for none.')
+@description('Queue of the data account into which Event Grid puts an event for each run that ends (docs/OPERATIONS.md); empty for none.')
 @maxLength(63)
 param endedEventsQueue string = ''
 

@@ -117,7 +117,7 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
     open === 1
       ? "1 run is in flight: an upgrade that changes its documents"
       : `${open} runs are in flight: an upgrade that changes their documents`;
-  ok(open === 0 ? "no run is in flight" : `${flight} has to wait (docs/UPGRADE.md)`);
+  ok(open === 0 ? "no run is in flight" : `${flight} has to wait (docs/OPERATIONS.md)`);
   if (open > 0 && seen.kind !== "leading" && beatAgeS > leaderlessMaxS) {
     wrong({
       what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has ${seen.kind === "never" ? "ever led" : "led for three minutes"}`,

@@ -18,7 +18,7 @@ const names = (pattern: RegExp, rule: string) =>
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 
 /**
- * All settings of the app with range and default; docs/SETTINGS.md says what they mean, and a test compares. Data storage is
+ * All settings of the app with range and default; docs/OPERATIONS.md says what they mean, and a test compares. Data storage is
  * `DataStorage` (a connection string) or `DataStorage__blobServiceUri` and `DataStorage__queueServiceUri` with
  * `DataStorage__credential` and `DataStorage__clientId`.
  */
