@@ -102,7 +102,7 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
     wrong({
       what: `the leader's record cannot be read: ${seen.reason}`,
       why: "nobody can lead",
-      cure: "see docs/DECISIONS.md; nothing but Leasefold may write to the coordination container",
+      cure: "delete the blob leader in the coordination container, to which nothing but Leasefold may write; terms begin again",
     });
     return found;
   }
