@@ -71,7 +71,7 @@ const identity = {
   lost: z.boolean().optional(),
 };
 
-/** Who owns it: rules 2 and 3. */
+/** Who owns it: rule *state chain*. */
 const owner = {
   /** The term that owns this state. Ownership is equality of `termid`, never of `term` alone. */
   term: positive,
@@ -83,7 +83,7 @@ const owner = {
   terms: z.array(z.object({ term: positive, holder: z.string(), atMs: ms })),
 };
 
-/** What is wanted of the run, as the leader took it over from the marker, and how far it is: rule 8. */
+/** What is wanted of the run, as the leader took it over from the marker, and how far it is: rule *markers*. */
 const wanted = {
   generation: positive,
   phase: z.enum(phases),
@@ -102,7 +102,7 @@ const wanted = {
   history: historySchema.optional(),
 };
 
-/** What was sent, and what is known of it: rules 4, 18, 20 and 21. */
+/** What was sent, and what is known of it: rules *send order*, *observation*, *judgement* and *takeover*. */
 const sent = {
   layout: layoutSchema.optional(),
   /** Packs `[0, cursor)` were sent in this turn and generation, in that order, or already had their partial. */
@@ -121,7 +121,7 @@ const sent = {
   again: z.record(z.string(), sendsSchema),
 };
 
-/** What has its outcome: rules 5 and 6. */
+/** What has its outcome: rules *sealed shards* and *generations*. */
 const outcomes = {
   /**
    * Open shards: bitmaps of packs done and failed. `recount`: the bitmap is from an earlier turn or generation, so the shard
@@ -132,7 +132,7 @@ const outcomes = {
     z.object({
       done: z.string(),
       failed: z.string().optional(),
-      /** How many chunks the partials of its packs lack (rule 32). */
+      /** How many chunks the partials of its packs lack (rule *failed chunks*). */
       gaps: count.optional(),
       recount: z.literal(true).optional(),
     }),

@@ -11,7 +11,7 @@ import { tally } from "./track.ts";
 /**
  * What makes the cursor walk over the packs again: a new turn, because workers drop what was sent under an earlier
  * one, and a new generation, which computes what has no partial. Either way a shard is listed anew before anything
- * of it is sent, so that no partial that came meanwhile is computed twice (docs/ARCHITECTURE.md, rule 6).
+ * of it is sent, so that no partial that came meanwhile is computed twice (rule *generations*).
  */
 
 /**

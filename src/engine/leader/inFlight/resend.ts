@@ -133,7 +133,7 @@ function keepTaken(draft: Draft, { nowMs, takenMs = 0 }: WorkSeen): void {
 
 const resends: ReadonlySet<Doing> = new Set(["copy", "resend", "resend alone"] as const);
 
-/** The record of a send that ended with its process while it was alone there, or that was lost too often (rules 16 and 19). */
+/** The record of a send that ended with its process while it was alone there, or that was lost too often (rules *isolation* and *judgement*). */
 function recordOf({ work, sends, silent }: WorkSeen): Draft["records"][number] {
   if (silent?.begun === true) {
     const { instance, ended, silentMs, send } = silent;

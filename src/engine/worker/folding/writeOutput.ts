@@ -21,7 +21,7 @@ export interface Output extends Omit<OutputFacts, "plan"> {
 
 /**
  * Writes one partial or node, create-only. A small one also rides in the metadata, which a list returns. One of another plan
- * or of other code counts as missing for every fold, and gives way to one of the plan that is there (rule 28); one with gaps of an
+ * or of other code counts as missing for every fold, and gives way to one of the plan that is there (rule *identity*); one with gaps of an
  * earlier generation does too. Each span of it
  * keeps the limit of a partial; they must fit into one fold together.
  */
