@@ -24,7 +24,7 @@ export interface Cli extends Surroundings {
   /** Opens the storage that options or settings name: those of `env`, by default the process's. */
   connect(options: ConnectOptions, env?: Env): Promise<Client>;
   /** The calculations known here, without storage; with `file`, the built-in ones and last the one of that file. */
-  calculations(file?: string): Promise<Calculations>;
+  calculations(file?: string, name?: string): Promise<Calculations>;
   /** The API of local instances; undefined if options or settings name a storage, or nothing runs. */
   instances(options: ConnectOptions): Promise<InstanceApi | undefined>;
   /** The instances of `leasefold up` that use the same storage. */

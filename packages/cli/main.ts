@@ -8,7 +8,7 @@ import { systemClock } from "../../src/engine/storage/system.ts";
 import { printWarnings } from "../../src/engine/worker/threads/printWarnings.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { threadEntry } from "../sql/app/threadEntry.ts";
-import { calculationFiles, knownCalculations } from "./askedCalculation.ts";
+import { loadedCode } from "./askedCalculation.ts";
 import type { AddCommand, Cli } from "./cli.ts";
 import { addDown, addShow } from "./commands/instances.ts";
 import { addLead } from "./commands/lead.ts";
@@ -34,21 +34,21 @@ function processCli(): Cli {
   printUncaught();
   const at = { env, folder: process.cwd() };
   const signal = interruptSignal();
-  const calculations = (file?: string) => knownCalculations(at, file, signal);
+  const code = loadedCode(at, signal);
   const asks = process.stdin.isTTY === true && process.stderr.isTTY === true;
   return {
     ...at,
     clock: systemClock,
     signal,
-    calculations,
+    calculations: code.calculations,
     out: screenOf(process.stdout, env),
     err: screenOf(process.stderr, env),
     ...(asks ? { confirm: confirmWith(process.stdin, process.stderr, signal) } : {}),
     instanceStates: (options) => findInstances(options, at),
-    connect: (options, own = env) => connectClient(options, { ...at, env: own }, calculations),
+    connect: (options, own = env) => connectClient(options, { ...at, env: own }, code.own),
     instances: (options) => findInstanceApi(options, at),
     openFile,
-    startThread: (access, file) => startThread(at, access, file),
+    startThread: (access, file) => startThread(at, access, code.files(file)),
   };
 }
 
@@ -97,10 +97,13 @@ export const confirmWith =
     }
   };
 
-/** One worker thread with the calculations known here. Code that never ends blocks only that thread, not Ctrl-C. */
-export async function startThread(at: Surroundings, access: FileAccess, file?: string): Promise<UserCode> {
+/** One worker thread with the calculations of these files. Code that never ends blocks only that thread, not Ctrl-C. */
+export async function startThread(
+  at: Surroundings,
+  access: FileAccess,
+  files: readonly string[],
+): Promise<UserCode> {
   const memoryMb = readSettings(at.env).LEASEFOLD_THREAD_MEMORY_MB;
-  const files = calculationFiles(at, file);
   // A lazy import, so that other commands do not start later.
   const { threadPool } = await import("../../src/app/threadPool.ts");
   return threadPool(

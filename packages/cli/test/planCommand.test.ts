@@ -129,7 +129,7 @@ describe("leasefold plan in a thread of its own", () => {
       ...{ env, folder, out, err, clock: systemClock, signal, connect },
       calculations: () => knownCalculations({ env, folder }),
       instances: async () => undefined,
-      startThread: (access) => startThread({ env, folder }, access),
+      startThread: (access) => startThread({ env, folder }, access, [file]),
     };
     const line = ["plan", "mine", ...(json ? ["--json"] : [])];
     return { exitCode: await runCommand(line, cli), out: out.text(), err: err.text() };

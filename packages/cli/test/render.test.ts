@@ -1,10 +1,22 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { virtualWorld } from "../../../test/support/virtualClock.ts";
 import { liveLine, progressLine, shareOf } from "../render/progress.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, right, table, wrapped } from "../render/table.ts";
-import { bytes, clip, count, dollars, duration, oneLine, percent, perSecond, wrap } from "../render/text.ts";
+import {
+  bytes,
+  clip,
+  count,
+  dollars,
+  duration,
+  oneLine,
+  percent,
+  perSecond,
+  shellText,
+  wrap,
+} from "../render/text.ts";
 import { printed } from "./cliWorld.ts";
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
@@ -75,6 +87,13 @@ describe("text of others", () => {
     expect(clip("abcdef", 4)).toBe("abc…");
     expect(clip("abcd", 4)).toBe("abcd");
   });
+
+  it.each(["plain", "with space", "$(id)", "`id`", 'say "it"', "it's $HOME", "a;b", "a\\b", "!!", "*"])(
+    "in a command that is offered, a shell takes %s for one word",
+    (text) => {
+      expect(execFileSync("bash", ["-c", `printf %s ${shellText(text)}`]).toString()).toBe(text);
+    },
+  );
 
   it.each([
     ["データ/売上.csv", 8],

@@ -12,7 +12,11 @@ import { logEvents } from "../../engine/model/log.ts";
 import { type ApiRequest, fresh, routeParam } from "./apiRequest.ts";
 import { defineRoute, queryWhole } from "./route.ts";
 
-export const noRun = { 400: ["bad-run-id"], 404: ["unknown-run"] };
+/** Also of one whose documents this version cannot read. */
+export const noRun = {
+  ...{ 400: ["bad-run-id"], 404: ["unknown-run"] },
+  409: ["unreadable", "needs-newer-version", "needs-older-version"],
+};
 
 /**
  * 202 with `Location`. The same request with the same id, or `Idempotency-Key`, is the same run. Of one that has ended without
@@ -33,7 +37,7 @@ export const submitRun = defineRoute({
   }),
   problems: {
     400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse", "bad-accept-code", "bad-tags"],
-    409: ["id-taken", "being-deleted"],
+    409: [...noRun[409], "id-taken", "being-deleted"],
   },
   async handler(request, { actor, clock }, { submit, log }) {
     const { body } = request;
@@ -111,7 +115,7 @@ export const changeRun = defineRoute({
   problems: {
     ...noRun,
     400: [...noRun[400], "one-change", "bad-keep"],
-    409: ["too-late", "not-accepted", "not-allowed", "being-deleted"],
+    409: [...noRun[409], "too-late", "not-accepted", "not-allowed", "being-deleted"],
   },
   handler: async (request, client) =>
     fresh(await command(client, routeParam(request, "id"), changeOf(request.body)), 202),
@@ -136,6 +140,7 @@ export const retryRun = defineRoute({
   problems: {
     ...noRun,
     409: [
+      ...noRun[409],
       ...["not-accepted", "being-deleted", "nothing-to-retry", "still-working"],
       ...["wrong-generation", "other-code", "inputs-changed"],
     ],
@@ -149,7 +154,7 @@ export const deleteRun = defineRoute({
   route: "runs/{id}",
   summary: "Deletes the run. It is deleted when its status is not found any more.",
   ...commanded,
-  problems: { ...noRun, 409: ["being-deleted"] },
+  problems: { ...noRun, 409: [...noRun[409], "being-deleted"] },
   handler: async (request, client) =>
     fresh(await command(client, routeParam(request, "id"), { kind: "delete" }), 202),
 });

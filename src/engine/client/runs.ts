@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../model/closedRun.ts";
 import { costSchema } from "../model/cost.ts";
 import { parseJson } from "../model/decode.ts";
-import { CorruptDataError, isUnreadable, LeasefoldError } from "../model/errors.ts";
+import { CorruptDataError, isUnreadable, LeasefoldError, unreadableWord } from "../model/errors.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import { plainId, runIdPattern, scheduleBlobs } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
@@ -125,9 +125,7 @@ async function readActive(client: Client, id: string, marker: ListedMarker): Pro
 function unreadable(run: string, active: boolean, error: unknown): UnreadableRun {
   if (!isUnreadable(error)) throw error;
   const { code, message } = error;
-  const word =
-    code === "newer-version" || code === "older-version" ? (`needs-${code}` as const) : "unreadable";
-  return { run: plainId(run), word, active, error: { code, message } };
+  return { run: plainId(run), word: unreadableWord(error), active, error: { code, message } };
 }
 
 async function listMarkers(client: Client): Promise<ReadonlyMap<string, ListedMarker>> {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { unlessUnreadable } from "../model/decode.ts";
+import { canonicalJson, unlessUnreadable } from "../model/decode.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { type Tags, tagsSchema } from "../model/labels.ts";
 import { limits } from "../model/limits.ts";
@@ -15,7 +15,7 @@ import { markerBy } from "./commands/decideCommand.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
 import { findReuse } from "./findReuse.ts";
 import { toldPackLimitMs } from "./leader.ts";
-import { type RunKey, readMarker, readSpec, readState } from "./runDocuments.ts";
+import { headMarker, type RunKey, readMarker, readSpec, readState } from "./runDocuments.ts";
 import {
   type CheckedRequest,
   checkRequest,
@@ -92,8 +92,10 @@ export async function submitChecked(client: Client, asked: CheckedRequest): Prom
     }
     if (tried.kind === "taken") {
       if (checked.id !== undefined) {
-        const told = ["is the id of a run with another request", ...differencesOf(tried.spec, checked)];
-        throw conflict("id-taken", `${run} ${told.join("; ")}`);
+        const told = differencesOf(tried.spec, checked);
+        const no =
+          told.length === 0 ? ["its spec is not what this submit writes, and nobody has begun it"] : told;
+        throw conflict("id-taken", `${run} is the id of a run with another request; ${no.join("; ")}`);
       }
       run = drawId(client, checked);
       continue;
@@ -113,7 +115,8 @@ async function reuseFor(client: Client, asked: CheckedRequest): Promise<Spec["re
     return await findReuse(client, asked);
   } catch (error) {
     const there = asked.id === undefined ? undefined : (await readSpec(client, asked.id))?.value;
-    if (!(error instanceof InputError) || there?.requestHash !== asked.requestHash) throw error;
+    const isThere = there?.requestHash === asked.requestHash && there.reuse?.run === asked.reuse;
+    if (!(error instanceof InputError) || !isThere) throw error;
     return there.reuse;
   }
 }
@@ -156,12 +159,16 @@ async function trySubmit(
     ({ tags } = spec);
     const ours = drawn.has(owner);
     if (!ours && request.id === undefined) return { kind: "taken", spec };
-    // Also of an earlier try of this call: somebody may have replaced it since.
-    if (spec.requestHash !== request.requestHash)
-      return (await isBeingDeleted(client, run)) ? { kind: "deleting" } : { kind: "taken", spec };
     // One that does not decode counts as none: a marker is harmless, and the leader reports the error.
     const read = () => readState(client, run, owner);
     state = ours ? undefined : (await unlessUnreadable(read))?.value;
+    const marker = ours || state !== undefined ? undefined : await headMarker(client, run);
+    // Nobody has begun it, so this call would. Also one of an earlier try of this call may have been replaced since.
+    const begins = ours || (state === undefined && marker?.kind === "missing");
+    const differs = begins
+      ? !isWritten(spec, specOf(client, request, { run, uid: owner }), ours)
+      : spec.requestHash !== request.requestHash;
+    if (differs) return (await isBeingDeleted(client, run)) ? { kind: "deleting" } : { kind: "taken", spec };
     phase = ours ? undefined : (state?.phase ?? "waiting");
   }
   const final = state !== undefined && isFinal(state.phase);
@@ -176,12 +183,21 @@ async function trySubmit(
   return now === owner ? { kind: "accepted", uid: owner, final, phase, cap, tags } : { kind: "deleting" };
 }
 
-async function createSpec(client: Client, request: Request, { run, uid }: RunKey) {
+function specOf(client: Client, request: Request, { run, uid }: RunKey): Spec {
   const { calculation, id: _id, cap: _cap, acceptCode: _accept, ...work } = request;
+  return { v: versions.spec, run, uid, calculation: calculation.name, ...work, by: client.actor };
+}
+
+/** Whether a spec is all of what this call writes; of another call it may have other tags and another name of who submitted. */
+function isWritten(found: Spec, written: Spec, ours: boolean): boolean {
+  const { tags, by } = ours ? written : found;
+  return canonicalJson(found) === canonicalJson({ ...written, tags, by });
+}
+
+async function createSpec(client: Client, request: Request, key: RunKey) {
+  const { run } = key;
   // JSON leaves out what is undefined.
-  const { actor: by } = client;
-  const spec: Spec = { v: versions.spec, run, uid, calculation: calculation.name, ...work, by };
-  const body = JSON.stringify(spec);
+  const body = JSON.stringify(specOf(client, request, key));
   const options = { contentType: "application/json" };
   const created = await ensuringContainers(client, () =>
     client.storage.blobs.create(client.names.runs, specBlob(run), body, options),

@@ -76,6 +76,17 @@ export class OtherVersionError extends LeasefoldError {}
 export const isUnreadable = (error: unknown): error is CorruptDataError | OtherVersionError =>
   error instanceof CorruptDataError || error instanceof OtherVersionError;
 
+/** How lists and answers call what could not be read. */
+export function unreadableWord({ code }: CorruptDataError | OtherVersionError) {
+  return code === "newer-version" || code === "older-version" ? (`needs-${code}` as const) : "unreadable";
+}
+
+/** Of a document that is not what the app writes, which whoever may write it can see to; any other loss is the app's. */
+const ofDocument: ReadonlySet<string> = new Set([
+  ...["not-json", "too-deep", "too-large", "bad-shape", "newer-version", "older-version"],
+  ...["spec-differs", "spec-lost"],
+]);
+
 /**
  * A user's calculation threw, hung, crashed its thread or returned something invalid. `details.stack` is the stack in the
  * thread where it failed, so that logs show frames of user code.
@@ -159,7 +170,7 @@ export function edgeOf(error: unknown): Edge {
     }[error.kind];
   }
   if (isUnreadable(error)) {
-    return { httpStatus: 500, exitCode: 6, level: "error" };
+    return { httpStatus: ofDocument.has(error.code) ? 409 : 500, exitCode: 6, level: "error" };
   }
   if (error instanceof CalculationError)
     return { httpStatus: 422, exitCode: exitCodeOfCalculation, level: "warn" };

@@ -1,5 +1,5 @@
 import { InputError, inputsChanged } from "../../model/errors.ts";
-import { shownIdentity } from "../../model/identity.ts";
+import { namePattern, shownIdentity } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { type Marker, wantMoves } from "../../model/marker.ts";
 import type { Manifest } from "../../model/run.ts";
@@ -98,7 +98,9 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
 
 /** Throws where a retry would compute with other code, or meet other inputs again. `here`: the identity of the instances' code. */
 function checkSame(id: string, { code, error }: State, here: string | undefined): void {
-  const [name = ""] = (code ?? here ?? "").split("@");
+  // Whoever may create specs chose it, and people paste the command into a shell.
+  const [named = ""] = (code ?? here ?? "").split("@");
+  const name = namePattern.test(named) ? named : "CALCULATION";
   const another = (more = ""): string =>
     `compute it as another run: leasefold submit ${name} … --reuse ${id}${more}`;
   if (code !== undefined && here !== undefined && here !== code)
