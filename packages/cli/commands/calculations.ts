@@ -17,7 +17,14 @@ import type { Session } from "../cli.ts";
 import { filesHere } from "../connect.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { isRequired } from "../freeOptions.ts";
-import { calculationCommand, checkRange, folderOption, optionNames, wholeOption } from "../options.ts";
+import {
+  calculationCommand,
+  checkRange,
+  envOption,
+  folderOption,
+  optionNames,
+  wholeOption,
+} from "../options.ts";
 import { wrapped } from "../render/table.ts";
 import { count, countOf, oneLine, shellText, wrap } from "../render/text.ts";
 import { firstCalculation, writeApp } from "../starter/writeApp.ts";
@@ -144,6 +151,7 @@ export function addCheck(program: Command, session: Session): void {
     .option("--chunks <n>", "number of neighboring chunks to test with, at most (default: 200)", wholeOption)
     .option("--limit <s>", "seconds that one call of your code may take", wholeOption, 30)
     .addOption(folderOption())
+    .addOption(envOption())
     .usage("<file or name> [--<parameter> <value> …] [options]")
     .action(
       async (
