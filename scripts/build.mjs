@@ -258,9 +258,8 @@ const made = await Promise.all([
   ),
   cp(join(root, "python/leasefold.py"), join(out, "python/leasefold.py")),
   // What `leasefold new` and `leasefold init` write is text.
-  cp(join(root, "packages/cli/starter/app"), join(out, "starter/app"), { recursive: true }),
-  ...["calculation.ts", "calculation.test.ts"].map((name) =>
-    cp(join(root, "packages/cli/starter", name), join(out, "starter", name)),
+  ...["app", "python", "calculation.ts", "calculation.test.ts"].map((name) =>
+    cp(join(root, "packages/cli/starter", name), join(out, "starter", name), { recursive: true }),
   ),
 ]);
 await writeFile(join(out, "app.mjs"), appEntry);

@@ -86,9 +86,10 @@ export function addNew(program: Command, session: Session): void {
       "--dir <folder>",
       "folder to create it in, which may be new (default: here, or calculations/ in a clone)",
     )
-    .action(async (name: string, { dir }: { dir?: string }) => {
+    .option("--python", "one that a program in Python computes, with a Dockerfile for its workers")
+    .action(async (name: string, { dir, python }: { dir?: string; python?: boolean }) => {
       const { cli } = session;
-      const { node, root, ...made } = await writeStarter(name, { folder: cli.folder, dir });
+      const { node, root, ...made } = await writeStarter(name, { folder: cli.folder, dir, python });
       const shown = (path: string): string => oneLine(relative(cli.folder, path));
       // There the package is found, which need not be so where the reader stands.
       const there = dir === undefined ? cli.folder : dirname(made.calculation);
@@ -105,9 +106,7 @@ export function addNew(program: Command, session: Session): void {
       // The project that was written has a script for it.
       const npmTest = made.project.some((path) => path.endsWith("package.json")) ? "npm test, or " : "";
       if (session.json()) return await session.printJson({ name, ...made, next, runTest: test });
-      await session.print(
-        `wrote ${[made.calculation, made.test, ...made.project].map(shown).join("\n      ")}`,
-      );
+      await session.print(`wrote ${[...made.files, ...made.project].map(shown).join("\n      ")}`);
       if (made.linked !== undefined) await session.print(`linked ${shown(made.linked)}, which both import`);
       if (made.linked !== undefined && made.project.length === 0)
         await session.print(
