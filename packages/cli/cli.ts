@@ -31,6 +31,8 @@ export interface Cli extends Surroundings {
   instanceStates?(options: ConnectOptions): Promise<LocalFile["instances"]>;
   /** Opens a file in the program that the system has for it, such as the browser. */
   openFile?(path: string): Promise<void>;
+  /** Lets the calculations that this process and its instances run find these variables. Throws `InputError`. */
+  passOn?(names: readonly string[]): void;
   /** Starts a worker thread with code of these calculations; the caller stops it. */
   startThread(access: FileAccess, file?: string): Promise<UserCode>;
 }

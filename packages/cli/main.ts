@@ -4,6 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { inspect } from "node:util";
 import type { FileAccess } from "../../src/engine/calculation/files.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
+import { mayBeNamed, mayBeNamedRule } from "../../src/engine/model/userEnv.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
 import { printWarnings } from "../../src/engine/worker/threads/printWarnings.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
@@ -18,6 +19,7 @@ import { connectClient, findInstances, type Surroundings } from "./connect.ts";
 import { addDemo } from "./demo/demo.ts";
 import { bugExitCode, interruptedBy } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
+import { badOption } from "./options.ts";
 import { runCommand } from "./program.ts";
 import { screenOf } from "./render/processScreen.ts";
 import { addUi } from "./ui/ui.ts";
@@ -48,8 +50,18 @@ function processCli(): Cli {
     connect: (options, own = env) => connectClient(options, { ...at, env: own }, code.own),
     instances: (options) => findInstanceApi(options, at),
     openFile,
+    passOn: (names) => passOn(names, env),
     startThread: (access, file) => startThread(at, access, code.files(file)),
   };
+}
+
+/** Names variables in the setting that says which of them user code finds. */
+function passOn(names: readonly string[], env: NodeJS.ProcessEnv): void {
+  for (const name of names) {
+    if (!mayBeNamed.test(name)) throw badOption("env", `${name}: ${mayBeNamedRule}`);
+    if (env[name] === undefined) throw badOption("env", `${name}: there is no such variable here`);
+  }
+  if (names.length > 0) env["LEASEFOLD_ENV"] = [env["LEASEFOLD_ENV"] ?? "", ...names].join(",");
 }
 
 /** Node prints warnings and errors that nothing catches past its own streams, and so past their guard. */

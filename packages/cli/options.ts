@@ -20,6 +20,13 @@ export const calculationCommand = (program: Command, name: string, argument: str
 export const folderOption = (): Option =>
   new Option("--folder <path>", "read this folder as the source, instead of what is uploaded");
 
+/** For commands that run calculations here; `Cli.passOn` makes it hold. */
+export const envOption = (): Option =>
+  new Option(
+    "--env <name>",
+    "let calculations find this environment variable, beside those of LEASEFOLD_ENV; repeatable",
+  ).argParser(repeated);
+
 /** The options of a command and of all commands, as they are typed. */
 export const optionNames = (command: Command): string[] =>
   [...command.options, ...(command.parent?.options ?? [])].flatMap(({ long }) => long ?? []);

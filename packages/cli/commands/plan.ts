@@ -11,7 +11,7 @@ import { adviceOnWaits } from "../check/laws/advice.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { calculationCommand, optionNames, wholeOption } from "../options.ts";
+import { calculationCommand, envOption, optionNames, wholeOption } from "../options.ts";
 import { classesText, type Fact, factLines } from "../render/runDetails.ts";
 import { bytes, count, countOf, duration, oneLine, paint } from "../render/text.ts";
 
@@ -25,6 +25,7 @@ interface Options {
 export function addPlan(program: Command, session: Session): void {
   calculationCommand(program, "plan", "name of a calculation, or the file of your own, such as ./mine.ts")
     .description("plan a run here and time a few chunks, to estimate its size, duration and cost")
+    .addOption(envOption())
     .option("--pack-size <n>", "chunks per pack, instead of what is measured", wholeOption)
     .option(
       "--workers <n>",

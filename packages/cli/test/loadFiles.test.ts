@@ -32,7 +32,7 @@ it.each([
 
 it("A file that ends its process is refused, and not the one before it", async () => {
   const files = [await fileOf("fine", ""), await fileOf("exits", "process.exit(3)")];
-  const message = `${files[1]}: loading the file ended its thread, as process.exit does. Threads get none of this process's environment`;
+  const message = `${files[1]}: loading the file ended its thread, as process.exit does. It finds no variable but those that --env or LEASEFOLD_ENV names`;
   await expect(loadFiles(files, { signal })).rejects.toMatchObject({ code: "bad-calculation-file", message });
 });
 

@@ -4,6 +4,7 @@ import { ConfigError } from "./errors.ts";
 import { namePattern } from "./identity.ts";
 import { namespaceCharactersMax, namespacePattern } from "./names.ts";
 import { flexBilling } from "./prices.ts";
+import { listed, mayBeNamed, mayBeNamedRule } from "./userEnv.ts";
 
 /** The version of this build. */
 export const version: string = packageJson.version;
@@ -13,7 +14,7 @@ const whole = (minimum: number, maximum: number) => z.coerce.number().int().min(
 const names = (pattern: RegExp, rule: string) =>
   z
     .string()
-    .transform((text) => text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()])))
+    .transform(listed)
     .refine((all) => all.every((one) => pattern.test(one)), rule);
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 
@@ -38,6 +39,7 @@ export const settingsSchema = z.object({
   LEASEFOLD_CALCULATIONS: z.string().optional(),
   LEASEFOLD_ONLY: names(namePattern, "use names of calculations").optional(),
   LEASEFOLD_SOURCES: names(/^[a-z0-9$][a-z0-9-]{2,62}$/, "use names of containers").optional(),
+  LEASEFOLD_ENV: names(mayBeNamed, mayBeNamedRule).optional(),
   LEASEFOLD_ENDED_QUEUE: z
     .string()
     .regex(/^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/, "use the name of a queue")
