@@ -10,6 +10,7 @@ import { changedCodeRules } from "./changedCodeRules.ts";
 import { gapRules } from "./gapRules.ts";
 import { inFlightRules } from "./inFlightRules.ts";
 import { localWorkRules } from "./localWorkRules.ts";
+import { maxCostRules } from "./maxCostRules.ts";
 import type { Mutant } from "./mutant.ts";
 import { reuseRules } from "./reuseRules.ts";
 import { rules1to6 } from "./rules1to6.ts";
@@ -37,6 +38,7 @@ const mutants = [
   ...stopRules,
   ...scheduleRules,
   ...backOffRules,
+  ...maxCostRules,
 ];
 let code: SimulationCode<EngineCase, EngineCaseDone>;
 const used = new Map<string, EngineCase>();

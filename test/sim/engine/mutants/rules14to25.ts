@@ -132,7 +132,7 @@ export const rules14to25: readonly Mutant[] = [
     rule: 24,
     killedBy: "what has nothing to do costs nothing",
     cases: ["a paused run rests, and a resume wakes it"],
-    edits: edit("hasComeToRest", 'if (want !== "paused" ||', 'if (nowMs > 0 || want !== "paused" ||'),
+    edits: edit("hasComeToRest", 'if (want === "paused" && !state.paused)', 'if (want === "paused")'),
   },
   {
     without: "an end of the rest at the deadline",
