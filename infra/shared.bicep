@@ -251,6 +251,9 @@ type leasefoldSettings = {
   @maxValue(86400)
   LEASEFOLD_PACK_LIMIT_S: int?
 
+  @description('Dollars that a run may cost which names no other bound, such as 5 or 0.25.')
+  LEASEFOLD_MAX_COST: string?
+
   @description('Worker threads of an instance.')
   @minValue(1)
   @maxValue(256)

@@ -48,6 +48,13 @@ export function wholeOption(text: string): number {
   throw new InvalidArgumentError("it must be a whole number.");
 }
 
+/** Dollars: `5`, `0.25`. The client checks the range. */
+export function dollarsOption(text: string): number {
+  const value = Number(text.replace(/^\$/, ""));
+  if (text.trim() !== "" && Number.isFinite(value)) return value;
+  throw new InvalidArgumentError("it must be a number of dollars like 5 or 0.25.");
+}
+
 /** Chunks that a result may miss: a number, `10` or `1e6`, or a share, `1%` or `0.5 %`. */
 export function toleranceOption(text: string): Tolerance {
   const [, digits, percent] = /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*(%)?\s*$/.exec(text) ?? [];

@@ -11,6 +11,8 @@ export type RunRequest = {
   readonly workers?: number | undefined;
   /** Packs in flight at most. */
   readonly cap?: number | undefined;
+  /** Dollars at most, by the estimate, retries included; beyond them it sends nothing more and waits. By default that of the app. */
+  readonly maxCost?: number | undefined;
   /** Chunks that may be missing; none by default. */
   readonly tolerate?: {
     readonly chunks: number;
@@ -45,6 +47,8 @@ export type PlanRequest = {
   readonly packSize?: number | undefined;
   /** Packs computed at once, as you expect: packs of automatic size are small enough for so many. By default the threads that are seen at work. */
   readonly workers?: number | undefined;
+  /** Dollars at most, by the estimate, retries included; beyond them it sends nothing more and waits. By default that of the app. */
+  readonly maxCost?: number | undefined;
 };
 
 /** RFC 9457 problem details. */
@@ -84,11 +88,15 @@ export type Run = {
   /** False once the phase is final. */
   active: boolean;
   paused: boolean;
+  /** `paused` because nothing more fits into its max cost; absent where a person paused it. */
+  pauseReason?: "max-cost";
   /** The run finishes with what is done: by a cancel that keeps it, or past its deadline. */
   keep: boolean;
   generation: number;
   /** Packs in flight at most. */
   cap?: number;
+  /** Dollars at most: then it sends nothing more. */
+  maxCost?: number;
   /** Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `again` counts resends. */
   packs?: {
     total: number;
@@ -145,8 +153,24 @@ export type Run = {
     attempts: number;
     attemptsMax: number;
   };
-  /** Since the submit, or since the newest retry: the time that a run lay failed is none of its work. */
+  /** From the submit to the end, and of each retry likewise: the time that a run lay failed is none of its work. */
   elapsedS: number;
+  /** What each generation took and cost, oldest first: time, calls and cost of the run are their sums. Absent where there is one; the first entry of very many is of several. */
+  generations?: ({
+    generation: number;
+    elapsedS: number;
+    calls: Calls;
+    /** Storage and compute at list prices: an estimate. */
+    dollars: number;
+    /** Storage calls. */
+    storageDollars: number;
+    /** Instances of Flex Consumption while they led or computed. */
+    computeDollars: number;
+    /** GB-seconds of these instances. */
+    gbS: number;
+    /** Deliveries of the run's messages. */
+    executions: number;
+  })[];
   /** Seconds until the last pack, or the last of the prefix in `stop`, has an outcome: the estimate, and a band that holds the truth in four of five cases. Absent without a basis. */
   timeLeft?: {
     expectedS: number;
@@ -228,7 +252,7 @@ export type EndedRun = {
   uid: string;
   generation: number;
   submittedAt: string;
-  /** Since the submit, or since the newest retry: the time that a run lay failed is none of its work. */
+  /** From the submit to the end, and of each retry likewise: the time that a run lay failed is none of its work. */
   elapsedS: number;
   /** `entra:`, `azure:` or `user:` and a name, or `key`. Absent where the submit told nobody. */
   submittedBy?: string;
@@ -321,6 +345,7 @@ export type Commanded = {
   keep: boolean;
   generation: number;
   cap: number;
+  maxCost?: number;
   /** False if the wake queue could not be reached: a leader sees the command with its next poll. */
   woken: boolean;
 };
@@ -663,6 +688,8 @@ export type Estimate = {
   gbS: number;
   /** Deliveries of the run's messages. */
   executions: number;
+  /** What the run may cost, by the request or else the app. */
+  maxCost?: number;
   /** Memory of an instance, by which its cost is estimated. */
   memoryMb: number;
   /** On one thread, as measured here; a sample that was stopped at its limit may take any longer. */
@@ -714,6 +741,8 @@ export type Estimate = {
   gbS: number;
   /** Deliveries of the run's messages. */
   executions: number;
+  /** What the run may cost, by the request or else the app. */
+  maxCost?: number;
   /** Memory of an instance, by which its cost is estimated. */
   memoryMb: number;
   /** Why no time is known: then calls and dollars are not those of the run. */
@@ -738,6 +767,8 @@ export type Submitted = {
   woken: boolean;
   /** Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended. */
   cap?: number;
+  /** Dollars at most, likewise; absent where the request and the run name none. */
+  maxCost?: number;
   /** Time limit of one attempt: of the request, or of the app if that is less. Absent if either is not known. */
   packLimitMs?: number;
   /** Of a run that existed those of its first submit. */
@@ -890,6 +921,8 @@ export type Answers = {
     woken: boolean;
     /** Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended. */
     cap?: number;
+    /** Dollars at most, likewise; absent where the request and the run name none. */
+    maxCost?: number;
     /** Time limit of one attempt: of the request, or of the app if that is less. Absent if either is not known. */
     packLimitMs?: number;
     /** Of a run that existed those of its first submit. */
@@ -1000,6 +1033,8 @@ export type Bodies = {
   readonly patchRunsId: {
     /** Packs in flight at most. */
     readonly cap?: number | undefined;
+    /** Dollars at most, alone or with `cap`. */
+    readonly maxCost?: number | undefined;
     readonly want?: "run" | "paused" | "cancelled" | undefined;
     /** With `cancelled`: finish with the packs that are done. */
     readonly keep?: boolean | undefined;
@@ -1023,6 +1058,8 @@ export type Bodies = {
       readonly workers?: number | undefined;
       /** Packs in flight at most. */
       readonly cap?: number | undefined;
+      /** Dollars at most, by the estimate, retries included; beyond them it sends nothing more and waits. By default that of the app. */
+      readonly maxCost?: number | undefined;
       /** Chunks that may be missing; none by default. */
       readonly tolerate?: {
         readonly chunks: number;

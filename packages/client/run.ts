@@ -131,8 +131,9 @@ export function runOf(ask: Ask, id: string) {
     resume: () => patch({ want: "run" }),
     /** With `keep` the run finishes with what is done. */
     cancel: (given: { readonly keep?: boolean } = {}) => patch({ want: "cancelled", ...given }),
-    /** Packs in flight at most. */
-    cap: (cap: number) => patch({ cap }),
+    /** Packs in flight at most, and dollars; each stays as it was where it is not given. */
+    cap: (to: number | { readonly cap?: number | undefined; readonly maxCost?: number | undefined }) =>
+      patch(typeof to === "number" ? { cap: to } : to),
     delete: () => json<Commanded>(path, { method: "DELETE" }),
   };
 }

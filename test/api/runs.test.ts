@@ -85,10 +85,15 @@ describe("GET and PATCH runs", () => {
       return [status, command, want, cap, changed];
     };
     expect(await accepted({ cap: 5 })).toEqual([202, 1, "run", 5, true]);
-    expect(await accepted({ want: "paused" })).toEqual([202, 2, "paused", 5, true]);
-    expect(await accepted({ want: "paused" })).toEqual([202, 2, "paused", 5, false]);
-    expect(await accepted({ want: "run" })).toEqual([202, 3, "run", 5, true]);
-    expect(await accepted({ want: "cancelled" })).toEqual([202, 4, "cancelled", 5, true]);
+    expect(await change({ maxCost: 0.5 })).toMatchObject({ status: 202, jsonBody: { maxCost: 0.5, cap: 5 } });
+    expect(await accepted({ cap: 5, maxCost: 0.5 })).toEqual([202, 2, "run", 5, false]);
+    expect(await accepted({ want: "paused" })).toEqual([202, 3, "paused", 5, true]);
+    expect(await accepted({ want: "paused" })).toEqual([202, 3, "paused", 5, false]);
+    expect(await accepted({ want: "run" })).toEqual([202, 4, "run", 5, true]);
+    expect(await accepted({ want: "cancelled" })).toEqual([202, 5, "cancelled", 5, true]);
+    for (const maxCost of [0, -1, 1_000_001]) {
+      expect(await change({ maxCost })).toMatchObject({ status: 400, jsonBody: { field: "maxCost" } });
+    }
     const before = await client.storage.blobs.head(names.active, "r1");
     expect(await change({ want: "run" })).toMatchObject({ status: 409, jsonBody: { code: "not-allowed" } });
     for (const cap of [0, 1.5, -1, 100_001]) {

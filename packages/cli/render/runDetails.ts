@@ -3,7 +3,7 @@ import type { FailureView } from "../../../src/engine/client/failures.ts";
 import type { Workers } from "../../../src/engine/client/inspection/workers.ts";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../../src/engine/model/calls.ts";
-import { costText, tagsText } from "../../../src/engine/model/figures.ts";
+import { costText, generationText, maxCostText, tagsText } from "../../../src/engine/model/figures.ts";
 import { refusedText, shownIdentity } from "../../../src/engine/model/identity.ts";
 import { rangesText, rangeText, sizeOf } from "../../../src/engine/model/packs.ts";
 import { waitsText } from "../../../src/engine/model/waitsText.ts";
@@ -78,6 +78,7 @@ const wrapped: ReadonlySet<string> = new Set([
   "chunks",
   "calls",
   "cost",
+  "max cost",
   "tags",
   "waiting",
   "stop",
@@ -130,16 +131,19 @@ function factsOf(view: Told, width: number): readonly Fact[] {
     );
   const inFlight = view.active && packs !== undefined ? inFlightText(packs, computedBy) : "";
   if (inFlight !== "") add("in flight", inFlight);
-  add("elapsed", `${duration(view.elapsedS)}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);
+  const over = view.generations === undefined ? "" : ` in ${view.generations.length} generations`;
+  add("elapsed", `${duration(view.elapsedS)}${over}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);
   if (view.active && deadline !== undefined) {
     add("deadline", `${timeText(deadline.at)}, then ${deadlineEnd(view)}`);
   }
   if (terms.length > 0) add("led by", ledBy(terms));
   if (view.active && view.cap !== undefined) add("cap", `${countOf(view.cap, "pack")} in flight`);
-  if (view.generation > 1) add("generation", String(view.generation));
+  if (view.generation > 1 && view.generations === undefined) add("generation", String(view.generation));
   if (command !== undefined) add("command", `no. ${command.number}${byText(command.by)}: ${command.answer}`);
   add("calls", callsOf(view));
   if (totalCalls(view.calls) > 0) add("cost", costText(view));
+  if (view.maxCost !== undefined) add("max cost", maxCostText(view));
+  for (const one of view.generations ?? []) add("generation", generationText(one));
   if (view.waits !== undefined) add("waiting", waitsText(view.waits));
   if (view.trying !== undefined && view.trying.message !== view.waits?.message)
     add("trying", tryingText(view.trying));

@@ -205,6 +205,22 @@ const view: RunView = {
 };
 
 describe("a run", () => {
+  it("has a line for each generation where there are several, and its max cost", () => {
+    const { calls, dollars: _all, storageDollars, computeDollars, gbS, executions } = view;
+    const cost = { calls, storageDollars, computeDollars, gbS, executions };
+    const generations = [
+      { generation: 1, elapsedS: 5, ...cost, dollars: 0.001 },
+      { generation: 2, elapsedS: 2.2, ...cost, dollars: 0.0005 },
+    ];
+    const paused = { paused: true, pauseReason: "max-cost", maxCost: 0.002 } as const;
+    const text = runDetails(printed(), { ...view, ...paused, generation: 2, generations });
+    expect(text).toContain("computing, paused at its max cost\n");
+    expect(text).toContain("  elapsed      7.2 s in 2 generations, about 9.3 s left (7.5 s to 13 s)\n");
+    expect(text).toContain("  max cost     $0.0020, and more work does not fit.");
+    expect(text).toContain("  generation   1: 5 s, 618 calls, about $0.0010\n");
+    expect(text).toContain("  generation   2: 2.2 s, 618 calls, about $0.0005\n");
+  });
+
   it("has a progress line that fits 80 columns", () => {
     expect(progressLine(view, 79)).toBe(
       "computing  ████░░░░░░  42 %  84/200 packs  1 failed  12.3/s  9.3 s left  term 4",

@@ -1,6 +1,12 @@
 import type { JSX } from "preact";
 import type { RunView } from "../../../src/engine/client/runView.ts";
-import { percent, progressToStop, sentence, stopText } from "../../../src/engine/model/figures.ts";
+import {
+  maxCostText,
+  percent,
+  progressToStop,
+  sentence,
+  stopText,
+} from "../../../src/engine/model/figures.ts";
 import { waitsText } from "../../../src/engine/model/waitsText.ts";
 import { Bar, Notice } from "../parts/parts.tsx";
 import { tryingText } from "./failures/failureGroups.ts";
@@ -42,7 +48,7 @@ export const Figures = (of: { readonly figures: readonly Figure[]; readonly larg
 
 /** What keeps the run from going on, or what ended it, and the cure. */
 export function Words({ view }: { readonly view: RunView }): JSX.Element {
-  const { error, otherCode, stop, trying, waits } = view;
+  const { error, otherCode, stop, trying, waits, pauseReason } = view;
   return (
     <>
       {error === undefined ? null : (
@@ -62,6 +68,11 @@ export function Words({ view }: { readonly view: RunView }): JSX.Element {
       ) : null}
       {stop === undefined ? null : <p class="dim">{sentence(stopText(stop))}</p>}
       {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
+      {pauseReason === undefined ? null : (
+        <Notice tone="warn" title="Paused at its max cost">
+          {maxCostText(view)}
+        </Notice>
+      )}
       {waits === undefined ? null : (
         <Notice tone="warn" title="Waits to be tried again">
           {waitsText(waits)}

@@ -21,6 +21,7 @@ const optionNames = [
   "packSize",
   "workers",
   "cap",
+  "maxCost",
   "tolerate",
   "packLimit",
   "attempts",
@@ -112,6 +113,7 @@ function optionIssue(name: OptionName, text: string): string | undefined {
   const given = text.trim();
   if (given === "") return undefined;
   if (numeric.some((one) => one === name)) return wholeIssue(given);
+  if (name === "maxCost") return Number(given) > 0 ? undefined : "must be a number of dollars above 0";
   if (name === "packLimit" || name === "deadline")
     return typedMs(given) !== undefined ? undefined : "must be a time such as 30s, 5m or 2h";
   if (name === "tolerate")
@@ -140,6 +142,7 @@ export function requestOf({ calculation, params, options }: FormState): RunReque
     params,
     ...Object.fromEntries(numeric.map((name) => [name, given(name, Number)])),
     id: given("id", String),
+    maxCost: given("maxCost", Number),
     tolerate: given("tolerate", toleranceOf),
     packLimitMs: given("packLimit", msOf),
     deadline: given("deadline", (text) => ({ ms: msOf(text), keep: false })),

@@ -9,6 +9,7 @@ const optionTexts: Readonly<Record<OptionName, string>> = {
   packSize: "chunks per pack, instead of what planning measures",
   workers: "packs computed at once, instead of what instances tell",
   cap: "packs in flight at most",
+  maxCost: "dollars: the run pauses before it costs more by the estimate",
   tolerate: "chunks that may fail: 10 or 1%",
   packLimit: "limit of one attempt, such as 30s; that of the app holds if it is less",
   attempts: "how often to try a chunk that throws",

@@ -34,6 +34,8 @@ test("a retry states exactly what has no partial, what stays, and the next gener
 test("only what makes sense for a run can be done with it", () => {
   expect(verbsOf(working)).toEqual(["pause", "cap", "cancel", "delete"]);
   expect(verbsOf({ ...working, paused: true })).toEqual(["resume", "cap", "cancel", "delete"]);
+  const atMaxCost = { ...working, paused: true, pauseReason: "max-cost" } as const;
+  expect(verbsOf(atMaxCost)).toEqual(["pause", "cap", "cancel", "delete"]);
   expect(verbsOf({ ...working, word: "cancelling" })).toEqual(["delete"]);
   expect(verbsOf({ ...working, word: "finishing", phase: "finishing" })).toEqual(["delete"]);
   expect(verbsOf({ ...working, keep: true })).toEqual(["cancel", "delete"]);

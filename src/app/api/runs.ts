@@ -3,7 +3,7 @@ import { clientLimits } from "../../engine/client/client.ts";
 import { command, commandedSchema } from "../../engine/client/commands/command.ts";
 import type { Change } from "../../engine/client/commands/decideCommand.ts";
 import { costs, costsSchema } from "../../engine/client/costs.ts";
-import { invalid, requestSchema, wholeNumber } from "../../engine/client/runRequest.ts";
+import { checkedDollars, invalid, requestSchema, wholeNumber } from "../../engine/client/runRequest.ts";
 import { listPhases, runs, runsPageSchema } from "../../engine/client/runs.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError } from "../../engine/model/errors.ts";
@@ -99,6 +99,7 @@ export const getCosts = defineRoute({
 
 const changeSchema = z.strictObject({
   cap: wholeNumber(limits.capMax).describe("Packs in flight at most.").optional(),
+  maxCost: checkedDollars.describe("Dollars at most, alone or with `cap`.").optional(),
   want: z.enum(["run", "paused", "cancelled"]).optional(),
   keep: z.boolean().describe("With `cancelled`: finish with the packs that are done.").optional(),
 });
@@ -109,7 +110,8 @@ const commanded = { status: 202, answer: commandedSchema } as const;
 export const changeRun = defineRoute({
   method: "PATCH",
   route: "runs/{id}",
-  summary: "Pauses, resumes or cancels a run, or sets its cap. Its status shows when a leader has done it.",
+  summary:
+    "Pauses, resumes or cancels a run, or sets its cap or max cost. Its status shows when a leader has done it.",
   body: changeSchema,
   ...commanded,
   problems: {
@@ -161,15 +163,16 @@ export const deleteRun = defineRoute({
 
 const kindOf = { run: "resume", paused: "pause" } as const;
 
-function changeOf({ cap, want, keep }: z.infer<typeof changeSchema>): Change {
+function changeOf({ cap, maxCost, want, keep }: z.infer<typeof changeSchema>): Change {
   if (keep !== undefined && want !== "cancelled") {
     throw invalid("keep", 'only allowed with "want": "cancelled"', "bad-keep");
   }
-  if (cap !== undefined && want === undefined) return { kind: "cap", cap };
-  if (want !== undefined && cap === undefined) {
+  const bounds = cap !== undefined || maxCost !== undefined;
+  if (bounds && want === undefined) return { kind: "cap", cap, maxCost };
+  if (want !== undefined && !bounds) {
     return want === "cancelled" ? { kind: "cancel", keep: keep === true } : { kind: kindOf[want] };
   }
-  throw new InputError("invalid", "one-change", 'give either "cap" or "want"');
+  throw new InputError("invalid", "one-change", 'give either "want", or "cap" and "maxCost" or one of them');
 }
 
 /** The id in the body or the header, which is quoted in the draft standard and bare in most clients. */

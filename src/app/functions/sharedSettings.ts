@@ -31,6 +31,7 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
     unsafe: true,
   },
   LEASEFOLD_PACK_LIMIT_S: { means: "whether a long pack fails depends on the app that takes it" },
+  LEASEFOLD_MAX_COST: { means: "what a run may cost depends on who leads it first" },
   LEASEFOLD_LEASE_S: byLeader,
   LEASEFOLD_BUDGET_S: byLeader,
   LEASEFOLD_EARLY_TAKEOVER: byLeader,

@@ -208,7 +208,7 @@ function listedClosed({ name, metadata }: ListedBlob): ListedRun | undefined {
 }
 
 function viewOfClosed(
-  { finishedMs, retriedMs, cost, by, ...closed }: ClosedRun,
+  { finishedMs, retriedMs, earlierMs = 0, cost, by, ...closed }: ClosedRun,
   submittedMs: number,
 ): z.infer<typeof endedSchema> {
   const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
@@ -223,7 +223,7 @@ function viewOfClosed(
     active: false,
     submittedAt: new Date(submittedMs).toISOString(),
     finishedAt: new Date(finishedMs).toISOString(),
-    elapsedS: Math.max(0, finishedMs - (retriedMs ?? submittedMs)) / 1000,
+    elapsedS: (earlierMs + Math.max(0, finishedMs - (retriedMs ?? submittedMs))) / 1000,
     ...cost,
   };
 }

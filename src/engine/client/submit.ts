@@ -47,6 +47,10 @@ export const submittedSchema = z
         "Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended.",
       )
       .exactOptional(),
+    maxCost: z
+      .number()
+      .describe("Dollars at most, likewise; absent where the request and the run name none.")
+      .exactOptional(),
     packLimitMs: z
       .int()
       .describe(
@@ -86,8 +90,8 @@ export async function submitChecked(client: Client, asked: CheckedRequest): Prom
       const toldMs = askedMs === undefined ? undefined : await toldPackLimitMs(client);
       const packLimitMs =
         askedMs === undefined || toldMs === undefined ? undefined : Math.min(askedMs, toldMs);
-      const { phase, cap, tags } = tried;
-      const holding = defined({ phase, cap, packLimitMs, tags });
+      const { phase, bounds, tags } = tried;
+      const holding = defined({ phase, ...bounds, packLimitMs, tags });
       return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, ...holding };
     }
     if (tried.kind === "taken") {
@@ -127,7 +131,7 @@ type Tried =
       readonly uid: string;
       readonly final: boolean;
       readonly phase: Submitted["phase"];
-      readonly cap?: number | undefined;
+      readonly bounds?: Bounds | undefined;
       readonly tags: Tags | undefined;
     }
   /** Another request has this id. */
@@ -174,17 +178,18 @@ async function trySubmit(
   const final = state !== undefined && isFinal(state.phase);
   // A finished run needs no marker, but it must not be in deletion.
   const key = { run, uid: owner };
-  const marker = { ...markerBy(owner, state), spec: sha256, cap: state?.cap ?? request.cap };
-  const cap = final ? undefined : await createMarker(client, key, marker);
-  if (final ? await isBeingDeleted(client, run) : cap === undefined) return { kind: "deleting" };
+  const { cap, maxCost: dollars } = state ?? request;
+  const marker = { ...markerBy(owner, state), spec: sha256, cap, dollars };
+  const bounds = final ? undefined : await createMarker(client, key, marker);
+  if (final ? await isBeingDeleted(client, run) : bounds === undefined) return { kind: "deleting" };
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
   // last, so it can no longer reach a spec that still exists after the marker.
   const now = (await readSpec(client, run))?.value.uid;
-  return now === owner ? { kind: "accepted", uid: owner, final, phase, cap, tags } : { kind: "deleting" };
+  return now === owner ? { kind: "accepted", uid: owner, final, phase, bounds, tags } : { kind: "deleting" };
 }
 
 function specOf(client: Client, request: Request, { run, uid }: RunKey): Spec {
-  const { calculation, id: _id, cap: _cap, acceptCode: _accept, ...work } = request;
+  const { calculation, id: _id, cap: _cap, maxCost: _maxCost, acceptCode: _accept, ...work } = request;
   return { v: versions.spec, run, uid, calculation: calculation.name, ...work, by: client.actor };
 }
 
@@ -205,22 +210,25 @@ async function createSpec(client: Client, request: Request, key: RunKey) {
   return { kind: created.kind, sha256: documentHash(body) };
 }
 
+/** What holds beside the request. */
+type Bounds = Pick<CheckedRequest, "cap" | "maxCost">;
+
 /**
- * The cap that holds: of an existing marker that of its last change. Undefined if a deletion has the marker of this id. A run
+ * The bounds that hold: of an existing marker those of its last change. Undefined if a deletion has the marker of this id. A run
  * that is at work and has lost its marker gets one that says what its state has seen.
  */
 async function createMarker(
   client: Client,
   { run, uid }: RunKey,
   asked: Marker,
-): Promise<number | undefined> {
+): Promise<Bounds | undefined> {
   const metadata = encodeMarker(asked);
   const created = await ensuringContainers(client, () =>
     client.storage.blobs.create(client.names.active, run, "", { metadata }),
   );
-  if (created.kind === "created") return asked.cap;
-  const marker = (await readMarker(client, run))?.value;
-  return marker?.uid === uid && marker.want !== "delete" ? marker.cap : undefined;
+  const marker = created.kind === "created" ? asked : (await readMarker(client, run))?.value;
+  if (marker?.uid !== uid || marker.want === "delete") return undefined;
+  return { cap: marker.cap, maxCost: marker.dollars };
 }
 
 const isBeingDeleted = async (client: Client, id: string): Promise<boolean> =>

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import packageJson from "../../../package.json" with { type: "json" };
+import { dollarText } from "./decode.ts";
 import { ConfigError } from "./errors.ts";
 import { namePattern } from "./identity.ts";
 import { namespaceCharactersMax, namespacePattern } from "./names.ts";
@@ -49,6 +50,7 @@ export const settingsSchema = z.object({
   LEASEFOLD_LOOP_MS: whole(50, 60_000).default(2_000),
   LEASEFOLD_LOOP_FAST_MS: whole(50, 60_000).default(100),
   LEASEFOLD_PACK_LIMIT_S: whole(1, 86_400).default(300),
+  LEASEFOLD_MAX_COST: dollarText.optional(),
   LEASEFOLD_KEEP_DAYS: z.coerce.number().min(0).max(36_500).default(30),
   LEASEFOLD_THREADS: whole(1, 256).optional(),
   LEASEFOLD_PLAN_WORKERS: z

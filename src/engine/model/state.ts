@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { waitsSchema } from "./backOff.ts";
-import { count, idSchema, ms, positive, sha256Pattern, versioned } from "./decode.ts";
+import { callCountsSchema, costSchema } from "./cost.ts";
+import { count, dollarAmount, idSchema, ms, positive, sha256Pattern, versioned } from "./decode.ts";
 import { historySchema } from "./labels.ts";
 import { layoutSchema } from "./run.ts";
 import { versions } from "./versions.ts";
@@ -23,6 +24,10 @@ export const phaseMoves: Readonly<Record<Phase, readonly Phase[]>> = {
   failed: [],
   cancelled: [],
 };
+
+/** A person or its max cost holds it up: nothing more is sent. */
+export const isHeld = ({ paused, maxCostAtMs }: Pick<State, "paused" | "maxCostAtMs">): boolean =>
+  paused || maxCostAtMs !== undefined;
 
 export const isFinal = (phase: Phase): boolean => phaseMoves[phase].length === 0;
 
@@ -91,6 +96,10 @@ const wanted = {
   command: count,
   answer: z.enum(["done", "too-late", "refused"]).optional(),
   cap: positive,
+  /** Dollars: of the marker, or else the app's default when a leader first saw the run. */
+  maxCost: dollarAmount.optional(),
+  /** Since when the run is at its max cost and sends nothing more (rule *run limits*). */
+  maxCostAtMs: ms.optional(),
   paused: z.boolean(),
   /** When the pause began, in storage's time. */
   pausedAtMs: ms.optional(),
@@ -172,6 +181,8 @@ const pace = {
   sentAgain: count,
   /** The latest durations of packs, for mean and p95, and the longest task of each kind. */
   durationsMs: z.array(ms),
+  /** Packs that were computed in this generation, and their time together. Absent: all that are done. */
+  packsComputed: count.optional(),
   computeMs: ms,
   taskMsMax: z.record(z.string(), ms),
   /** Packs finished per second, smoothed. */
@@ -186,6 +197,10 @@ const pace = {
     .default({ planning: 0, computing: 0, finishing: 0, polls: 0 }),
   /** Attempts at packs that ended without an output, and about how long they took. */
   wasted: z.object({ attempts: count, ms }).default({ attempts: 0, ms: 0 }),
+  /** What ended generations took and cost, oldest first; the first may be of several. The figures above are of the present one. */
+  earlier: z
+    .array(z.object({ generation: positive, tookMs: ms, calls: callCountsSchema, cost: costSchema }))
+    .optional(),
 };
 
 /** For readers: what holds the run up, and how it ended. */

@@ -11,6 +11,7 @@ import { verdictOf, whyFailed } from "../inFlight/ended.ts";
 import { lastSend, resendEnded, resendEndedTask } from "../inFlight/resend.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
 import { type Draft, layoutOf, roomToWrite, sendsOf } from "./draft.ts";
+import { affordsResend } from "./maxCost.ts";
 import { shardsThatCount } from "./stop.ts";
 import { bitsOf, countsBelow, outcomeOf, tally } from "./track.ts";
 import { addEnded } from "./wasted.ts";
@@ -92,7 +93,7 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
     addEnded(draft, records, made.since);
     markFailed(draft, pack);
   } else if (verdict.kind === "replace") {
-    if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
+    if (state.paused || state.keep === true || roomToWrite(draft) <= 0 || !affordsResend(draft)) return;
     resendEnded(draft, pack, records, verdict);
   } else {
     const sends = lastSend(made, records);

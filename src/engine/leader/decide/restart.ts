@@ -3,6 +3,7 @@ import { withAct } from "../../model/labels.ts";
 import type { Marker } from "../../model/marker.ts";
 import { indexesOf, type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
+import { earlierWith } from "../../model/spent.ts";
 import type { State } from "../../model/state.ts";
 import { nodesAboveShards } from "./combine.ts";
 import { openShards } from "./fanOut.ts";
@@ -59,6 +60,7 @@ export function beginGeneration(
     trying: _trying,
     waits: _waits,
     otherCode: _otherCode,
+    maxCostAtMs: _maxCostAt,
     ...rest
   } = closed;
   const state: State = {
@@ -76,8 +78,13 @@ export function beginGeneration(
     groups: {},
     sentAgain: 0,
     durationsMs: [],
+    packsComputed: 0,
+    computeMs: 0,
     taskMsMax: {},
     rate: 0,
+    led: { planning: 0, computing: 0, finishing: 0, polls: 0 },
+    wasted: { attempts: 0, ms: 0 },
+    earlier: earlierWith(before),
   };
   if (closed.layout === undefined) return state;
   // A forged message may have left a node that lacks some of its members. Where one is gone, others may be.

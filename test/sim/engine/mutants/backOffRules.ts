@@ -92,7 +92,7 @@ export const backOffRules: readonly Mutant[] = [
     rule: "waits",
     killedBy: "every run ends in time",
     cases: [forAnHour],
-    edits: edit("kindOf", '? want !== "paused" : nowMs > until', '? want !== "paused" : until < 0'),
+    edits: edit("kindOf", "nowMs > until", "until < 0"),
   },
   {
     without: "a bound on what code asks for",

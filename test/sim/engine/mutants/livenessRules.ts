@@ -90,14 +90,14 @@ export const livenessRules: readonly Mutant[] = [
   },
   {
     without: "a list of what may be there before the rest is given up",
-    rule: "deadlines",
+    rule: "run limits",
     killedBy: "the result is the fold of what the manifest says",
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
     edits: edit("giveUpRest", "fresh.recount = true;", "void fresh;"),
   },
   {
     without: "taking note of a plan before a command that ends the run",
-    rule: "deadlines",
+    rule: "run limits",
     killedBy: "the scenario's own end",
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
     edits: edit(
@@ -115,7 +115,7 @@ export const livenessRules: readonly Mutant[] = [
   },
   {
     without: "counting what is there where the state was lost",
-    rule: "deadlines",
+    rule: "run limits",
     killedBy: "the result is the fold of what the manifest says",
     cases: ["a state that was deleted by hand before a cancel that keeps what is done"],
     edits: edit("trackPlan", "if (planMs >= state.createdMs)", "if (planMs >= 0)"),
@@ -132,7 +132,7 @@ export const livenessRules: readonly Mutant[] = [
     rule: "rest",
     killedBy: "what has nothing to do costs nothing",
     cases: ["a paused run rests, and a resume wakes it"],
-    edits: edit("hasComeToRest", 'if (want !== "paused" ||', 'if (nowMs > 0 || want !== "paused" ||'),
+    edits: edit("hasComeToRest", 'if (want === "paused" && !state.paused)', 'if (want === "paused")'),
   },
   {
     without: "an end of the rest at the deadline",

@@ -12,6 +12,7 @@ import { gapRules } from "./gapRules.ts";
 import { inFlightRules } from "./inFlightRules.ts";
 import { livenessRules } from "./livenessRules.ts";
 import { localWorkRules } from "./localWorkRules.ts";
+import { maxCostRules } from "./maxCostRules.ts";
 import type { Mutant } from "./mutant.ts";
 import { reuseRules } from "./reuseRules.ts";
 import { scheduleRules } from "./scheduleRules.ts";
@@ -37,6 +38,7 @@ const mutants = [
   ...stopRules,
   ...scheduleRules,
   ...backOffRules,
+  ...maxCostRules,
 ];
 let code: SimulationCode<EngineCase, EngineCaseDone>;
 const used = new Map<string, EngineCase>();

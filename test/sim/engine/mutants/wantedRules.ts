@@ -81,8 +81,8 @@ export const wantedRules: readonly Mutant[] = [
     cases: ["submit again while the marker of the deleted run is on its way out"],
     edits: edit(
       "createMarker",
-      'return marker?.uid === uid && marker.want !== "delete" ? marker.cap : undefined;',
-      "return marker?.cap;",
+      'if (marker?.uid !== uid || marker.want === "delete") return undefined;',
+      "if (marker === undefined) return undefined;",
     ),
   },
   {
