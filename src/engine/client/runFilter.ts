@@ -14,7 +14,7 @@ export interface RunsQuery {
   readonly calculation?: string | undefined;
   /** Tags that it has, as one types them: `team=risk`. */
   readonly tag?: readonly string[] | undefined;
-  /** Submitted since: a time, `2026-11-23` or with more of ISO 8601, or so long ago, `30d`. */
+  /** Submitted since: `yesterday`, a time, `2026-11-23` or with more of ISO 8601, or so long ago, `30d`. */
   readonly since?: string | undefined;
   /** Of its id. */
   readonly prefix?: string | undefined;
@@ -42,7 +42,13 @@ export function filterOf({ clock }: Client, { calculation, tag, since, prefix = 
   return { wanted, sinceMs, prefix };
 }
 
-function sinceOf(text: string, nowMs: number): number {
+const dayMs = 86_400_000;
+const days = ["today", "yesterday"];
+
+/** Days begin at midnight in UTC, as a date does. */
+export function sinceOf(text: string, nowMs: number): number {
+  const daysAgo = days.indexOf(text);
+  if (daysAgo >= 0) return (Math.floor(nowMs / dayMs) - daysAgo) * dayMs;
   const agoMs = typedMs(text);
   // Anything else that `Date` takes, such as `1`, would be a time by luck; a time without a zone is UTC, as a day is.
   const [, day, time = "T00:00", zone = "Z"] =
@@ -52,6 +58,6 @@ function sinceOf(text: string, nowMs: number): number {
   if (Number.isFinite(ms)) return Math.max(0, ms);
   throw invalid(
     "since",
-    `${text} is no time: give a date such as 2026-11-23, with a time or without, or 30d or 12h`,
+    `${text} is no time: give yesterday, a date such as 2026-11-23, with a time or without, or 30d or 12h`,
   );
 }

@@ -110,6 +110,7 @@ function closedRunOf(state: State, spec: Spec | undefined, manifest: Manifest | 
     code: state.code ?? spec?.code,
     finishedMs: state.finishedMs ?? state.updatedMs,
     retriedMs: state.retriedMs,
+    sha256: manifest?.sha256,
     cost: spentOf(state).cost,
     tags: spec?.tags,
     by: spec?.by,
