@@ -551,6 +551,8 @@ export type Logs = {
   lines: LogLine[];
   /** Lines that were not kept, or are not among these. */
   more: number;
+  /** Given as `since` it has the next answer begin here: with the attempts of this second, and what ended later. */
+  until: string;
 };
 
 /** A line that user code printed. */

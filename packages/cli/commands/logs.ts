@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type LogLine, type LogsQuery, logs } from "../../../src/engine/client/logs.ts";
+import type { LogLine, LogsQuery } from "../../../src/engine/client/logs.ts";
 import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
@@ -18,15 +18,17 @@ export function addLogs(program: Command, session: Session): void {
     .option("--follow", "continue until the run has ended")
     .action(async (run: string, { follow, ...query }: LogsQuery & { readonly follow?: boolean }) => {
       for (const [name, value] of Object.entries(query)) checkRange(name, value as number, 0);
-      const client = await session.client();
-      const { status } = (await apiOf(session)).run(run);
+      const { status, logs } = (await apiOf(session)).run(run);
       const { clock, signal } = session.cli;
       const known = new Set<string>();
+      let since: string | undefined;
       for (;;) {
         const active = follow === true && (await status()).active;
-        const found = await logs(client, run, { ...query, known });
+        const found = await logs({ ...query, since });
         if (session.json() && follow !== true) return await session.printJson(found);
-        for (const line of found.lines) {
+        const lines = found.lines.filter(({ attempt }) => !known.has(attempt));
+        since = found.until;
+        for (const line of lines) {
           known.add(line.attempt);
           await session.print(session.json() ? JSON.stringify(line) : textOf(session, line));
         }

@@ -121,12 +121,19 @@ test("options become the request's fields in their own units, and a wrong one is
     attempts: "2",
     retryAfter: "5s, 2m",
     deadline: "2h",
+    keep: "true",
+    reuse: "old",
     tag: "team=risk night=2026-11-23",
   };
   const state = { ...emptyForm("x"), options };
   expect(requestOf(state)).toEqual({
     ...{ calculation: "x", params: {}, id: "mine", packSize: 4, workers: 9, cap: 9, attempts: 2 },
-    ...{ tolerate: { percent: 1.5 }, packLimitMs: 30_000, deadline: { ms: 7_200_000, keep: false } },
+    ...{
+      tolerate: { percent: 1.5 },
+      packLimitMs: 30_000,
+      deadline: { ms: 7_200_000, keep: true },
+      reuse: "old",
+    },
     ...{ retryAfterS: [5, 120], tags: { team: "risk", night: "2026-11-23" } },
   });
   expect(

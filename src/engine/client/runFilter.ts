@@ -42,14 +42,9 @@ export function filterOf({ clock }: Client, { calculation, tag, since, prefix = 
   return { wanted, sinceMs, prefix };
 }
 
-const dayMs = 86_400_000;
-const days = ["today", "yesterday"];
-
-/** Days begin at midnight in UTC, as a date does. */
+/** Yesterday is this time yesterday: whoever asks in the morning means one night. */
 export function sinceOf(text: string, nowMs: number): number {
-  const daysAgo = days.indexOf(text);
-  if (daysAgo >= 0) return (Math.floor(nowMs / dayMs) - daysAgo) * dayMs;
-  const agoMs = typedMs(text);
+  const agoMs = typedMs(text === "yesterday" ? "1d" : text);
   // Anything else that `Date` takes, such as `1`, would be a time by luck; a time without a zone is UTC, as a day is.
   const [, day, time = "T00:00", zone = "Z"] =
     /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-import { count, dollars, typedMs } from "./figures.ts";
+import { count, dollars, duration, typedMs } from "./figures.ts";
 
 interface Counted {
   readonly complete: number;
@@ -20,7 +20,8 @@ export function overviewText({ dollars: spent, ...counts }: Counted, since: stri
   ];
   const shown = parts.filter(([value]) => value > 0).map(([value, word]) => `${count(value)} ${word}`);
   const all = shown.length === 0 ? "no runs" : `${shown.join(", ")}, ${sumText(spent)}`;
-  return `${all} ${typedMs(since) === undefined ? `since ${since}` : `in the last ${since}`}`;
+  const ms = typedMs(since);
+  return `${all} ${ms === undefined ? `since ${since}` : `in the last ${duration(ms / 1_000)}`}`;
 }
 
 /** A sum that stands alone is read in cents. */
