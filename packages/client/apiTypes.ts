@@ -269,6 +269,9 @@ export type EndedRun = {
   packs?: Counts;
   chunks?: Counts;
   finishedAt: string;
+  result?: {
+    sha256: string;
+  };
   /** Storage and compute at list prices: an estimate. */
   dollars: number;
   /** Storage calls. */
@@ -294,6 +297,52 @@ export type UnreadableRun = {
     code: string;
     message: string;
   };
+};
+
+export type Overview = {
+  since: string;
+  complete: number;
+  /** Complete with gaps. */
+  gaps: number;
+  failed: number;
+  cancelled: number;
+  active: number;
+  dollars: number;
+  /** What failed, has gaps or waits for other code; at most 100, in this order. */
+  attention: ({
+    run: string;
+    calculation: string;
+    /** Its state, as lists have it. */
+    word: string;
+    submittedAt: string;
+    /** Of its error. */
+    code?: string;
+    /** Why. */
+    message: string;
+    /** The command that helps, and what it does. */
+    cure?: {
+      command: string;
+      text: string;
+    };
+  })[];
+  /** At most 100; those that need attention first. */
+  series: Series[];
+};
+
+export type Series = {
+  /** Of the schedule that submits its runs, or else of the calculation. */
+  name: string;
+  calculation: string;
+  /** Its last runs that have ended, oldest first. */
+  runs: ({
+    run: string;
+    word: string;
+    submittedAt: string;
+    elapsedS: number;
+    dollars: number;
+    /** Whether its result has the hash of the one before. Absent without two results. */
+    same?: boolean;
+  })[];
 };
 
 export type Costs = {
@@ -527,6 +576,8 @@ export type Logs = {
   lines: LogLine[];
   /** Lines that were not kept, or are not among these. */
   more: number;
+  /** Given as `since` it has the next answer begin here: with the attempts of this second, and what ended later. */
+  until: string;
 };
 
 /** A line that user code printed. */
@@ -931,6 +982,7 @@ export type Answers = {
     retry?: string;
   };
   getRuns: Runs;
+  getOverview: Overview;
   /** What runs have cost until now, as estimated for each. */
   getCosts: Costs;
   getRunsId: Run;

@@ -21,6 +21,12 @@ interface Waiting {
   readonly signal?: AbortSignal | undefined;
 }
 
+interface LogsGiven {
+  readonly chunk?: number | undefined;
+  readonly max?: number | undefined;
+  readonly since?: string | undefined;
+}
+
 /** The answer over what is done. */
 export interface SoFar {
   readonly contentType: string;
@@ -110,8 +116,8 @@ export function runOf(ask: Ask, id: string) {
     /** `inputs`: with those of failed chunks. */
     failures: (given: { readonly max?: number; readonly inputs?: boolean } = {}) =>
       get<Failures>("failures", given),
-    /** What its code printed. */
-    logs: (given: { readonly chunk?: number; readonly max?: number } = {}) => get<Logs>("logs", given),
+    /** What its code printed. With `since`, the `until` of an answer, what came after it. */
+    logs: (given: LogsGiven = {}) => get<Logs>("logs", given),
     map: () => get<PackMap>("map"),
     durations: () => get<Durations>("durations"),
     timeline: () => get<Timeline>("timeline"),

@@ -76,8 +76,8 @@ async function tryOne(session: Session, { asked, options, command }: Asked, clie
     inspect,
     profile: profile === undefined ? undefined : resolve(cli.folder, profile),
   };
-  // A chunk that never ends its turn leaves no handler one: the system then ends this process, as it should.
-  process.removeAllListeners("SIGINT");
+  // A chunk that never ends its turn, and the wait for a debugger, leave no handler one: the system then ends this process.
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(name);
   if (inspect) await waitForDebugger(session);
   const print = process.stdout.write;
   // What user code prints must not mix with the answer.

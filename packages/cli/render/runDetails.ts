@@ -3,6 +3,7 @@ import type { FailureView } from "../../../src/engine/client/failures.ts";
 import type { Workers } from "../../../src/engine/client/inspection/workers.ts";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../../src/engine/model/calls.ts";
+import { cureOf } from "../../../src/engine/model/cure.ts";
 import { costText, generationText, maxCostText, tagsText } from "../../../src/engine/model/figures.ts";
 import { refusedText, shownIdentity } from "../../../src/engine/model/identity.ts";
 import { rangesText, rangeText, sizeOf } from "../../../src/engine/model/packs.ts";
@@ -84,6 +85,7 @@ const wrapped: ReadonlySet<string> = new Set([
   "stop",
   "trying",
   "error",
+  "help",
   "note",
 ]);
 
@@ -148,6 +150,8 @@ function factsOf(view: Told, width: number): readonly Fact[] {
   if (view.trying !== undefined && view.trying.message !== view.waits?.message)
     add("trying", tryingText(view.trying));
   if (error !== undefined) add("error", `${error.message} (${error.code})`);
+  const help = helpText(view);
+  if (help !== undefined) add("help", help);
   if (result !== undefined) {
     const { contentType, sha256, mixed, code, complete, missing, notes = [] } = result;
     const older = olderText(view);
@@ -158,6 +162,13 @@ function factsOf(view: Told, width: number): readonly Fact[] {
     if (!complete) add("missing", `chunks ${rangesText(missing)}`);
   }
   return facts;
+}
+
+/** The command that helps a run that failed, and what it does. */
+export function helpText({ run, calculation, phase, error }: RunView): string | undefined {
+  if (phase !== "failed") return undefined;
+  const { command, text } = cureOf(run, calculation, error?.code);
+  return `"${command}" ${text}`;
 }
 
 const byText = (by: string | undefined): string => (by === undefined ? "" : ` by ${by}`);

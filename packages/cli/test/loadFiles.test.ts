@@ -50,3 +50,19 @@ it("Ctrl-C ends a file that never ends loading, at once", async () => {
   interrupt.abort();
   await expect(loading).rejects.toMatchObject({ name: "AbortError" });
 });
+
+it.each([
+  [
+    "enum Color { Red }",
+    "enum is not supported in strip-only mode (X.ts:2); types are stripped and not compiled",
+  ],
+  ["class A { @once x = 1; }", "; types are stripped and not compiled: JavaScript has no decorators"],
+  [`import { y } from "@/lib/y";`, "(X.ts:2); aliases of tsconfig.json are not read"],
+  [`import y from "not-installed-here";`, "(X.ts:2); npm install it beside the file"],
+  [`import { y } from "./nowhere";`, "(X.ts:2); an import names its file with the extension"],
+])("A file with %s says where, and what to write instead", async (line, said) => {
+  const file = join(folder, `bad${line.length}.ts`);
+  await writeFile(file, `export const a = 1;\n${line}\n`);
+  const told = said.replace("X", `bad${line.length}`);
+  await expect(loadFiles([file], { signal })).rejects.toThrow(told);
+});

@@ -27,6 +27,8 @@ const optionNames = [
   "attempts",
   "retryAfter",
   "deadline",
+  "keep",
+  "reuse",
   "tag",
 ] as const;
 export type OptionName = (typeof optionNames)[number];
@@ -143,9 +145,10 @@ export function requestOf({ calculation, params, options }: FormState): RunReque
     ...Object.fromEntries(numeric.map((name) => [name, given(name, Number)])),
     id: given("id", String),
     maxCost: given("maxCost", Number),
+    reuse: given("reuse", String),
     tolerate: given("tolerate", toleranceOf),
     packLimitMs: given("packLimit", msOf),
-    deadline: given("deadline", (text) => ({ ms: msOf(text), keep: false })),
+    deadline: given("deadline", (text) => ({ ms: msOf(text), keep: options.keep === "true" })),
     retryAfterS: given("retryAfter", pausesOf),
     tags: given("tag", (text) => pairsOf(wordsOf(text))),
   };

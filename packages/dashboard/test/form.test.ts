@@ -122,6 +122,8 @@ test("options become the request's fields in their own units, and a wrong one is
     attempts: "2",
     retryAfter: "5s, 2m",
     deadline: "2h",
+    keep: "true",
+    reuse: "old",
     tag: "team=risk night=2026-11-23",
   };
   const state = { ...emptyForm("x"), options };
@@ -136,7 +138,12 @@ test("options become the request's fields in their own units, and a wrong one is
       attempts: 2,
       maxCost: 2.5,
     },
-    ...{ tolerate: { percent: 1.5 }, packLimitMs: 30_000, deadline: { ms: 7_200_000, keep: false } },
+    ...{
+      tolerate: { percent: 1.5 },
+      packLimitMs: 30_000,
+      deadline: { ms: 7_200_000, keep: true },
+      reuse: "old",
+    },
     ...{ retryAfterS: [5, 120], tags: { team: "risk", night: "2026-11-23" } },
   });
   expect(

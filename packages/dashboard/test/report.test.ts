@@ -77,7 +77,7 @@ describe("the report of a run", () => {
     const { page } = await reported({ result: `{"sum":45,"of":"<all>"}`, failure: "chunk 4: boom 7" });
     const titles = [...page.matchAll(/<h2[^>]*>([^<]+)<\/h2>/g)].map(([, title]) => title);
     expect(titles).toEqual([
-      ...["Progress and leaders", "Packs", "Durations of packs", "Failures", "Calls and cost"],
+      ...["Progress and leaders", "Packs", "Durations of packs", "Failures", "Cost"],
       ...["Result", "Request", "Manifest"],
     ]);
     expect(page).toContain("<h1>r1</h1>");

@@ -3,6 +3,7 @@ import { clientLimits } from "../../engine/client/client.ts";
 import { command, commandedSchema } from "../../engine/client/commands/command.ts";
 import type { Change } from "../../engine/client/commands/decideCommand.ts";
 import { costs, costsSchema } from "../../engine/client/costs.ts";
+import { overview, overviewSchema } from "../../engine/client/overview.ts";
 import { checkedDollars, invalid, requestSchema, wholeNumber } from "../../engine/client/runRequest.ts";
 import { listPhases, runs, runsPageSchema } from "../../engine/client/runs.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
@@ -64,7 +65,7 @@ const filters = {
   since: z
     .string()
     .describe(
-      "Submitted since: `2026-11-23`, a time by ISO 8601 (UTC without a zone), or so long ago, `30d`.",
+      "Submitted since: `yesterday`, `2026-11-23`, a time by ISO 8601 (UTC without a zone), or so long ago, `30d`.",
     )
     .optional(),
   prefix: z.string().describe("How the id begins.").optional(),
@@ -85,6 +86,16 @@ export const listRuns = defineRoute({
   answer: runsPageSchema,
   problems: { 400: ["bad-cursor", "bad-tag", "bad-since"] },
   handler: async ({ query }, client) => fresh(await runs(client, query)),
+});
+
+export const getOverview = defineRoute({
+  method: "GET",
+  route: "overview",
+  summary: "What became of the runs since a time, what failed first, and of each calculation's runs before.",
+  query: filters,
+  answer: overviewSchema,
+  problems: { 400: ["bad-tag", "bad-since"] },
+  handler: async ({ query }, client) => fresh(await overview(client, query)),
 });
 
 export const getCosts = defineRoute({

@@ -41,6 +41,7 @@ const endedSchema = z
     packs: countsSchema.describe("Absent if the run was never planned.").exactOptional(),
     chunks: countsSchema.exactOptional(),
     finishedAt: time,
+    result: z.object({ sha256: text }).exactOptional(),
     ...costSchema.shape,
     error: errorSchema.exactOptional(),
   })
@@ -99,6 +100,18 @@ export async function runs(client: Client, query: RunsQuery = {}): Promise<RunsP
   const pageSize = filtered ? clientLimits.runsListedMax : limit;
   const ended = await listClosed(client, { limit, pageSize, cursor, shown, sinceMs });
   return { ...ended, runs: [...first, ...ended.runs] };
+}
+
+/** The same, of all pages. */
+export async function allRuns(client: Client, query: Omit<RunsQuery, "limit" | "cursor">) {
+  const all: ListedRun[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await runs(client, { ...query, cursor, limit: clientLimits.runsListedMax });
+    all.push(...page.runs);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return all;
 }
 
 const newestFirst = (a: ListedRun, b: ListedRun): number =>
@@ -208,7 +221,7 @@ function listedClosed({ name, metadata }: ListedBlob): ListedRun | undefined {
 }
 
 function viewOfClosed(
-  { finishedMs, retriedMs, earlierMs = 0, cost, by, ...closed }: ClosedRun,
+  { finishedMs, retriedMs, earlierMs = 0, cost, by, sha256, ...closed }: ClosedRun,
   submittedMs: number,
 ): z.infer<typeof endedSchema> {
   const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
@@ -216,6 +229,7 @@ function viewOfClosed(
     ...defined({
       ...closed,
       submittedBy: by,
+      result: sha256 === undefined ? undefined : { sha256 },
       packs: countsOf(closed.packs),
       chunks: countsOf(closed.chunks),
     }),

@@ -33,6 +33,8 @@ const closedRunSchema = z.object({
   retriedMs: ms.optional(),
   /** What the generations before it took. */
   earlierMs: ms.optional(),
+  /** Of the result. */
+  sha256: z.string().optional(),
   cost: costSchema,
   tags: tagsSchema.optional(),
   /** Who submitted it. */
