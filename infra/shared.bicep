@@ -218,7 +218,7 @@ type leasefoldSettings = {
   @description('Containers that calculations may read beside the one of inputs, separated by commas; give the apps Storage Blob Data Reader there.')
   LEASEFOLD_SOURCES: string?
 
-  @description('Names of environment variables that calculations find, separated by commas: of other settings, or of keyVaultReferences.')
+  @description('Names of environment variables that calculations find, such as those of keyVaultReferences, separated by commas.')
   LEASEFOLD_ENV: string?
 
   @description('Queue that gets a completion event for each run; the template makes it, and gives the apps the right to send into it.')

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { inspect } from "node:util";
 import type { FileAccess } from "../../src/engine/calculation/files.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
-import { mayBeNamed, mayBeNamedRule } from "../../src/engine/model/userEnv.ts";
+import { listed, mayBeNamed, mayBeNamedRule } from "../../src/engine/model/userEnv.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
 import { printWarnings } from "../../src/engine/worker/threads/printWarnings.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
@@ -61,7 +61,7 @@ function passOn(names: readonly string[], env: NodeJS.ProcessEnv): void {
     if (!mayBeNamed.test(name)) throw badOption("env", `${name}: ${mayBeNamedRule}`);
     if (env[name] === undefined) throw badOption("env", `${name}: there is no such variable here`);
   }
-  if (names.length > 0) env["LEASEFOLD_ENV"] = [env["LEASEFOLD_ENV"] ?? "", ...names].join(",");
+  if (names.length > 0) env["LEASEFOLD_ENV"] = [...listed(env["LEASEFOLD_ENV"] ?? ""), ...names].join(",");
 }
 
 /** Node prints warnings and errors that nothing catches past its own streams, and so past their guard. */

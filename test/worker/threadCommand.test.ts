@@ -87,7 +87,9 @@ describe.skipIf(!hasPython)("a calculation that is a command, in a thread", () =
   );
 
   test("fails without the lines that another run had printed", async () => {
-    expect(json(await pool.compute(pack("half a line", 2), task))).toBe(3);
+    const { made, lines } = await printing((options) => pool.compute(pack("half a line", 2), options));
+    expect(json(made)).toBe(3);
+    expect(lines.slice(-3).map(({ text }) => text)).toEqual(["1 %", "2 %", "of one run"]);
     const { message } = await failureOf(pool.compute({ ...pack("exits", 0), to: 1 }, task));
     expect(message).toMatch(/it printed: chunk 0 of \d+$/);
   });

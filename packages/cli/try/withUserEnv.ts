@@ -10,19 +10,18 @@ export async function withUserEnv(
 ): Promise<void> {
   const ours = process.env;
   const theirs = userEnv(ours);
-  const within = async <T>(env: NodeJS.ProcessEnv, run: () => Promise<T>): Promise<T> => {
-    const before = process.env;
-    const set = (one: NodeJS.ProcessEnv): void => {
-      process.env = one;
-      // For `import { env } from "node:process"`.
-      syncBuiltinESMExports();
-    };
+  const set = (env: NodeJS.ProcessEnv): void => {
+    process.env = env;
+    // For `import { env } from "node:process"`.
+    syncBuiltinESMExports();
+  };
+  const within = async <T>(env: NodeJS.ProcessEnv, after: NodeJS.ProcessEnv, run: () => Promise<T>) => {
     set(env);
     try {
       return await run();
     } finally {
-      set(before);
+      set(after);
     }
   };
-  await within(theirs, () => work((run) => within(ours, run)));
+  await within(theirs, ours, () => work((run) => within(ours, theirs, run)));
 }

@@ -117,7 +117,8 @@ function startProcess({ command: [file, ...args], folder, env, unchanged }: Star
   child.stdin.on("error", () => {});
   let begun = "";
   const take = (text: string): void => {
-    const lines = (begun + text).split(/\r?\n/);
+    // A carriage return alone ends a line too, as of a progress bar; what follows one at the end is not known yet.
+    const lines = (begun + text).split(/\r?\n|\r(?!\n|$)/);
     begun = lines.pop() ?? "";
     for (const line of lines) {
       printed.push(line);
