@@ -10,7 +10,7 @@ import type { InstanceApi } from "./instanceApi.ts";
 import type { LocalFile } from "./local/localFile.ts";
 import { instancesDown } from "./render/instances.ts";
 import { type Column, type Row, table } from "./render/table.ts";
-import type { Screen } from "./render/text.ts";
+import { oneLine, paint, type Screen, type Style } from "./render/text.ts";
 
 /** What a command may use of its process; a test gives its own. */
 export interface Cli extends Surroundings {
@@ -102,9 +102,11 @@ export class Session {
     });
   }
 
-  /** A line on standard error. */
-  note(line: string): Promise<void> {
-    return this.cli.err.write(`${line}\n`);
+  /** One line on standard error, also of a text that others wrote: one with a line break could forge a second. */
+  note(line: string, style?: Style): Promise<void> {
+    const { err } = this.cli;
+    const shown = oneLine(line);
+    return err.write(`${style === undefined ? shown : paint(err, style, shown)}\n`);
   }
   /** Shows a look and asks; throws `InputError` where nobody says yes. `what`: the command. */
   async confirm(what: string, look: string, question: string): Promise<void> {
@@ -112,7 +114,7 @@ export class Session {
       const why = `${what} cannot ask for confirmation without a terminal: give --yes`;
       throw new InputError("invalid", "not-confirmed", why, { field: "yes" });
     }
-    await this.note(look);
+    await this.cli.err.write(`${look}\n`);
     if (!(await this.cli.confirm(question)))
       throw new InputError("conflict", "not-confirmed", "nothing was done");
   }

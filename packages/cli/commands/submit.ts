@@ -20,7 +20,6 @@ import {
   toleranceOption,
   wholeOption,
 } from "../options.ts";
-import { paint } from "../render/text.ts";
 import { checkWritable } from "../saveBytes.ts";
 import { noteUntaken, waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
@@ -184,7 +183,7 @@ async function tell(session: Session, submitted: Submitted): Promise<void> {
   if (session.json()) return await session.printJson(submitted);
   await session.print(`${submitted.run}${submitted.created ? "" : ` ${before(submitted)}`}`);
   if (session.cli.out.isTty) {
-    await session.note(paint(session.cli.err, "dim", `follow it: leasefold watch ${submitted.run}`));
+    await session.note(`follow it: leasefold watch ${submitted.run}`, "dim");
   }
   await session.noteInstancesDown();
   // A script continues without a pause; a person wants to know that nothing happens.

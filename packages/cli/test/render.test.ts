@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { virtualWorld } from "../../../test/support/virtualClock.ts";
+import { type Cli, Session } from "../cli.ts";
 import { liveLine, progressLine, shareOf } from "../render/progress.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, right, table, wrapped } from "../render/table.ts";
@@ -86,6 +87,13 @@ describe("text of others", () => {
     expect(oneLine("a\u001b[31mred\r\n b\u202e\u0007c\t")).toBe("a [31mred b c");
     expect(clip("abcdef", 4)).toBe("abc…");
     expect(clip("abcd", 4)).toBe("abcd");
+  });
+
+  it("a note is one line in our color, whatever text it tells", async () => {
+    const err = printed({ color: true });
+    const session = new Session({ err } as unknown as Cli, () => ({}));
+    await session.note("r1: waits: \u001b[32mx\nr1: complete", "dim");
+    expect(err.text()).toBe("\u001b[2mr1: waits: [32mx r1: complete\u001b[22m\n");
   });
 
   it.each(["plain", "with space", "$(id)", "`id`", 'say "it"', "it's $HOME", "a;b", "a\\b", "!!", "*"])(

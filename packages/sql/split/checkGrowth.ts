@@ -95,9 +95,8 @@ function largestOf(root: Tree, functions: Functions): number {
     if (/reduce$/.test(name)) for (const one of lambdas) checkReduce(name, one, scope);
     const bodies = lambdas.map((one) => ofLambda(one, larger, scope));
     const own = ownGrowth(call, functions);
-    if (functions.fixed.has(name) || isOfNumbers(call, args)) return 1;
+    if (isNumber(call, functions) || isOfNumbers(call, args)) return 1;
     if (notLarger.has(name) || functions.bounded.has(name)) return larger * own;
-    if (name === "+" && plain.some((one) => isNumber(one, functions))) return 1;
     const together = sizes.reduce((sum, size, at) => sum + (isConstant(plain[at]) ? size - 1 : size), 0);
     if (adding.has(name)) return Math.max(1, together);
     const made = sizes.filter((_, at) => !isConstant(plain[at]));
@@ -105,20 +104,25 @@ function largestOf(root: Tree, functions: Functions): number {
     return own * Math.max(together, each) * (own > 1 ? 1 : (changing[name] ?? 2));
   }
 
-  /** Of its answer for one element. One that takes a column makes it for each element. */
+  /** Of its answer for one element. One that takes a column, or an element of a list around, makes that for each element. */
   function ofLambda(lambda: Tree, element: number, scope: Scope): number {
-    const taken = [...treesOf(lambda["lhs"])].filter(isColumn).map((one) => nameOf(one));
-    const others = [...treesOf(lambda["expr"])].some((one) => isColumn(one) && !taken.includes(nameOf(one)));
+    const { lhs, expr } = lambda;
+    const taken = namesTaken(lhs);
+    const inner = [...treesOf(expr)].flatMap((one) =>
+      one["class"] === "LAMBDA" ? namesTaken(one["lhs"]) : [],
+    );
+    const isOther = (one: Tree): boolean => isColumn(one) && ![...taken, ...inner].includes(nameOf(one));
+    const others = !(isTree(expr) && isNumber(expr, functions)) && [...treesOf(expr)].some(isOther);
     const names = new Map([...scope.names, ...taken.map((name) => [name, element] as const)]);
-    return of(lambda["expr"], { ...scope, value: others ? scope.value : 1, names }) * (others ? matches : 1);
+    return of(expr, { ...scope, value: others ? scope.value : 1, names }) * (others ? matches : 1);
   }
 
   /** What makes more of what was made so far, such as `a || a`, does so for each element of the list. */
   function checkReduce(name: string, lambda: Tree, scope: Scope): void {
-    const [first] = [...treesOf(lambda["lhs"])].filter(isColumn);
+    const [first] = namesTaken(lambda["lhs"]);
     if (first === undefined) return;
     const sized = (size: number): number => {
-      const names = new Map(scope.names).set(nameOf(first), size);
+      const names = new Map(scope.names).set(first, size);
       return of(lambda["expr"], { ...scope, value: 1, names });
     };
     if (sized(2) - sized(1) > 1)
@@ -137,7 +141,9 @@ function largestOf(root: Tree, functions: Functions): number {
       of(parts["modifiers"], { ...outer, ...size, tables });
       return size;
     }
-    let scope = withSource(from, { ...outer, row: 0, tables });
+    const sources = withSource(from, { ...outer, row: 0, tables });
+    const names = new Map(sources.names);
+    const scope = { ...sources, names };
     let [value, row] = [1, 0];
     for (const item of listOf(items)) {
       const size = of(item, scope);
@@ -146,7 +152,8 @@ function largestOf(root: Tree, functions: Functions): number {
       const own = item["class"] === "STAR" ? Math.max(scope.value, of(item["replace_list"], scope)) : size;
       value = Math.max(value, own);
       const alias = textOf(item["alias"]).toLowerCase();
-      if (alias !== "") scope = { ...scope, names: new Map(scope.names).set(alias, own) };
+      // The items behind it, and all other parts, may name it.
+      if (alias !== "") names.set(alias, own);
     }
     of(Object.values(parts), scope);
     return { value, row };
@@ -165,7 +172,7 @@ function largestOf(root: Tree, functions: Functions): number {
   /** The scope with the columns of a source of FROM, and those of sources on its left, which it may take itself. */
   function withSource(tree: Json | undefined, scope: Scope): Scope {
     if (!isTree(tree)) return scope;
-    const { type, left, right, source, ...rest } = tree;
+    const { type, left, right, ...rest } = tree;
     if (type === "JOIN") {
       const joined = withSource(right, withSource(left, scope));
       of(Object.values(rest), joined);
@@ -198,10 +205,8 @@ function largestOf(root: Tree, functions: Functions): number {
       case "TABLE_FUNCTION": {
         // Its rows are made in batches, and interrupted between them.
         const args = listOf(Object(tree["function"])["children"]);
-        const value = args.reduce(
-          (max, one) => Math.max(max, isRange(one) ? Math.min(1, of(one, scope)) : of(one, scope)),
-          1,
-        );
+        const sizes = args.map((one) => [of(one, scope), isRange(one)] as const);
+        const value = sizes.reduce((max, [size, ofNumbers]) => (ofNumbers ? max : Math.max(max, size)), 1);
         return { value, row: value };
       }
       default: {
@@ -292,54 +297,19 @@ function formatted(name: "printf" | "format", format: Tree | undefined): number 
 }
 
 /** Calls whose value is no larger than the largest of their arguments. */
-const notLarger = new Set([
-  ...[
-    "-",
-    "*",
-    "/",
-    "//",
-    "%",
-    "&",
-    "|",
-    "greatest",
-    "least",
-    "min",
-    "max",
-    "lower",
-    "upper",
-    "trim",
-    "ltrim",
-  ],
-  ...[
-    "rtrim",
-    "reverse",
-    "strip_accents",
-    "first",
-    "last",
-    "any_value",
-    "mode",
-    "list",
-    "array_agg",
-    "string_agg",
-  ],
-  ...["list_sort", "list_distinct", "list_filter", "list_reverse", "unnest", "nullif", "printf", "format"],
-]);
+const notLarger = new Set(
+  (
+    "- * / // % & | greatest least min max lower upper trim ltrim rtrim reverse strip_accents first last any_value mode " +
+    "list array_agg string_agg list_sort list_distinct list_filter list_reverse unnest nullif printf format"
+  ).split(" "),
+);
 /** Calls whose value is no larger than their arguments together. */
-const adding = new Set([
-  ...[
-    "||",
-    "concat",
-    "concat_ws",
-    "list_value",
-    "list_pack",
-    "struct_pack",
-    "row",
-    "map",
-    "+",
-    "list_concat",
-  ],
-  ...["list_append", "list_prepend", "struct_insert", "json_object", "json_array"],
-]);
+const adding = new Set(
+  (
+    "|| concat concat_ws list_value list_pack struct_pack row map + list_concat list_append list_prepend struct_insert " +
+    "json_object json_array"
+  ).split(" "),
+);
 /** How much larger a call writes what it is given, of those that are known; any other counts twice. */
 const changing: Readonly<Record<string, number>> = {
   ...{ bin: 8, to_binary: 8, url_encode: 3, to_json: 6, json_quote: 6, array_to_json: 6, row_to_json: 6 },
@@ -350,10 +320,15 @@ const castTo = (type: string): number => (type === "BIT" ? 8 : /VARCHAR|BLOB|JSO
 const isOfNumbers = (call: Tree, [list]: readonly Tree[]): boolean =>
   functionOf(call) === "unnest" && list !== undefined && isRange(list);
 const isRange = (call: Tree): boolean => ["range", "generate_series"].includes(functionOf(call));
-const isNumber = (tree: Tree, { fixed }: Functions): boolean =>
-  typeof constantOf(tree) === "number" || fixed.has(functionOf(tree));
+/** Lists can be added too, but to no number. */
+const isNumber = (tree: Tree, functions: Functions): boolean =>
+  typeof constantOf(tree) === "number" ||
+  functions.fixed.has(functionOf(tree)) ||
+  (functionOf(tree) === "+" && listOf(tree["children"]).some((one) => isNumber(one, functions)));
 
 const isConstant = (tree: Tree | undefined): boolean => tree?.["class"] === "CONSTANT";
+const namesTaken = (lhs: Json | undefined): readonly string[] =>
+  [...treesOf(lhs)].filter(isColumn).map((one) => nameOf(one));
 const isColumn = (tree: Tree): boolean => tree["class"] === "COLUMN_REF";
 const namesOf = ({ column_names: names }: Tree): readonly string[] =>
   Array.isArray(names) ? names.map((name) => String(name).toLowerCase()) : [];

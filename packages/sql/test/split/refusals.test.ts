@@ -289,6 +289,11 @@ test.each([
       (inner) => `select list_transform(r, x -> r) as r from (${inner})`,
       "select [n, n] as r from data",
     ),
+    nested(
+      4,
+      (inner) => `select list_transform(r, x -> list_transform(x, y -> x)) as r from (${inner})`,
+      "select [[k]] as r from data",
+    ),
     nested(4, (inner) => `select array_to_string(string_split(r, ''), r) as r from (${inner})`),
     nested(4, (inner) => `select replace(r, 'a', '${"a".repeat(64)}') as r from (${inner})`),
     nested(18, (inner) => `select format('{0}{0}', r) as r from (${inner})`),
@@ -319,6 +324,8 @@ test.each([
   "select list_reduce([n, 2], (a, b) -> case when a > b then a * b + b else greatest(a, b) end) from data",
   "select list_reduce([k, 'x'], (a, b) -> a || b) from data",
   "select list_transform(range(24), i -> repeat('a', 30)) from data",
+  "select [[i * j for j in range(12)] for i in range(12)], list_transform([k], x -> x || n) from data",
+  "select list_transform([x, 2], a -> list_transform([n, 3], b -> a + b * 2)) from data",
   "select k || '-' || k || '-' || x || n as key, sum(x + n * 2) + sum(n) from data group by all",
   nested(
     12,
