@@ -52,7 +52,7 @@ it("since yesterday is one night, whenever it is asked for", async () => {
 });
 
 it("each failure names the command that helps, by its error", async () => {
-  const codes = ["pack-failed", "inputs-changed", "deadline", "other-code", "storage-lost"];
+  const codes = ["pack-failed", "inputs-changed", "deadline", "other-code", "storage-lost", "plan-lost"];
   const { client } = await worldOf(
     codes.map((code, hoursAgo) => ({ run: code, hoursAgo, phase: "failed", error: { code, message: "" } })),
   );
@@ -63,6 +63,7 @@ it("each failure names the command that helps, by its error", async () => {
     deadline: "leasefold retry deadline",
     "other-code": "leasefold retry other-code",
     "storage-lost": "leasefold retry storage-lost",
+    "plan-lost": "leasefold submit risk …",
   });
 });
 

@@ -1,4 +1,4 @@
-import { inputsChanged } from "./errors.ts";
+import { inputsChanged, planLost } from "./errors.ts";
 
 /** What helps a run that has no whole result: a command, and what it does. */
 interface Cure {
@@ -12,6 +12,11 @@ export function cureOf(run: string, calculation: string, code: string | undefine
   const another = `leasefold submit ${calculation} … --reuse ${run}`;
   if (code === inputsChanged)
     return { command: another, text: "computes it as another run, by the inputs of now" };
+  if (code === planLost)
+    return {
+      command: `leasefold submit ${calculation} …`,
+      text: "computes it as another run: its plan is gone",
+    };
   if (code === "other-code")
     return { command: retry, text: "computes what is missing, once instances with its code run" };
   if (code === "deadline")

@@ -106,6 +106,9 @@ export const failRunCode = "fail-run";
 /** Code of the error of a run that failed since a file was changed after it was planned. */
 export const inputsChanged = "inputs-changed";
 
+/** Code of the error of a run whose plan was deleted: a retry makes no other one. */
+export const planLost = "plan-lost";
+
 /** Codes of calculation errors that another attempt, often in another process, may not meet. */
 const passing: ReadonlySet<string> = new Set([
   // User code, which may depend on anything.

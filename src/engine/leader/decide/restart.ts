@@ -1,4 +1,5 @@
 import { encodeBitmap, fullBitmap } from "../../model/bitmap.ts";
+import { planLost } from "../../model/errors.ts";
 import { withAct } from "../../model/labels.ts";
 import type { Marker } from "../../model/marker.ts";
 import { indexesOf, type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
@@ -89,7 +90,7 @@ export function beginGeneration(
   if (closed.layout === undefined) return state;
   // A forged message may have left a node that lacks some of its members. Where one is gone, others may be.
   const forged = closed.refused?.includes(closed.generation) === true;
-  const trusted = !forged && closed.error?.code !== "storage-lost";
+  const trusted = !forged && !["storage-lost", planLost].includes(closed.error?.code ?? "");
   for (const [name, sealed] of Object.entries(closed.sealed)) {
     const { members, gaps } = sealed;
     if (trusted && sealed.node && members === undefined && gaps === undefined) state.sealed[name] = sealed;
