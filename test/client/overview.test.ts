@@ -67,6 +67,14 @@ it("each failure names the command that helps, by its error", async () => {
   });
 });
 
+it("no command holds a stored name that is none of a calculation", async () => {
+  const error = { code: "inputs-changed", message: "" };
+  const { client } = await worldOf([
+    { run: "a", hoursAgo: 1, phase: "failed", error, calculation: "$(reboot)" },
+  ]);
+  expect((await overview(client)).attention[0]?.cure?.command).toBe("leasefold submit NAME … --reuse a");
+});
+
 it("the last runs of a calculation, or of a schedule, say whether each result is the one before", async () => {
   const sha256 = "a".repeat(64);
   const { client } = await worldOf([

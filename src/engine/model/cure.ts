@@ -1,4 +1,5 @@
 import { inputsChanged, planLost } from "./errors.ts";
+import { namePattern } from "./identity.ts";
 
 /** What helps a run that has no whole result: a command, and what it does. */
 interface Cure {
@@ -9,14 +10,12 @@ interface Cure {
 /** `code`: that of its error. */
 export function cureOf(run: string, calculation: string, code: string | undefined): Cure {
   const retry = `leasefold retry ${run}`;
-  const another = `leasefold submit ${calculation} … --reuse ${run}`;
+  // Somebody pastes it into a shell, and a stored name may be any text.
+  const submit = `leasefold submit ${namePattern.test(calculation) ? calculation : "NAME"} …`;
+  const another = `${submit} --reuse ${run}`;
   if (code === inputsChanged)
     return { command: another, text: "computes it as another run, by the inputs of now" };
-  if (code === planLost)
-    return {
-      command: `leasefold submit ${calculation} …`,
-      text: "computes it as another run: its plan is gone",
-    };
+  if (code === planLost) return { command: submit, text: "computes it as another run: its plan is gone" };
   if (code === "other-code")
     return { command: retry, text: "computes what is missing, once instances with its code run" };
   if (code === "deadline")
