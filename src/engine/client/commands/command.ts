@@ -81,18 +81,8 @@ export async function command(client: Client, id: string, change: Change): Promi
         // An unchanged marker is woken for too: its writer may have crashed before its wakes.
         const woken = await sendWakes(client, change.kind);
         const bounds = { cap, ...defined({ maxCost }) };
-        return {
-          run: id,
-          uid,
-          kind: change.kind,
-          command,
-          changed,
-          want,
-          keep,
-          generation,
-          ...bounds,
-          woken,
-        };
+        const given = { run: id, uid, kind: change.kind, command, changed };
+        return { ...given, want, keep, generation, ...bounds, woken };
       }
     }
     await client.clock.sleep(client.random.number() * clientLimits.markerRetryMs);

@@ -121,9 +121,8 @@ function decideSteering(id: string, change: Steering, { marker, state }: Command
   if (state !== undefined && isFinal(state.phase) && (marker?.generation ?? 0) <= state.generation)
     throw conflict("too-late", `run ${id} is ${state.phase} already`);
   if (marker === undefined) throw notAccepted(id);
-  const bounds =
-    change.kind === "cap" ? change : ({} as { readonly cap?: number; readonly maxCost?: number });
-  const { cap = marker.cap, maxCost: dollars = marker.dollars } = bounds;
+  const asked = change.kind === "cap" ? change : undefined;
+  const { cap, dollars } = { cap: asked?.cap ?? marker.cap, dollars: asked?.maxCost ?? marker.dollars };
   const want = change.kind === "cap" ? marker.want : steeringWants[change.kind];
   if (!wantMoves[marker.want].includes(want))
     throw conflict("not-allowed", `run ${id} is ${marker.want} and cannot become ${want}`);
