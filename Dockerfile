@@ -1,4 +1,4 @@
-# Workers in containers: docs/WORKERS.md. `docker build -t leasefold .`; calculations/ holds your own.
+# Workers in containers: docs/OPERATIONS.md. `docker build -t leasefold .`; calculations/ holds your own.
 # The digest is that of the image for all platforms; Dependabot moves it with the tag.
 FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS build
 WORKDIR /src

@@ -100,7 +100,7 @@ param workerProfile string = 'Consumption'
 @description('Further settings of the app, by their names.')
 param settings leasefoldSettings = {}
 
-@description('Secrets of a Key Vault for calculations, by the names of environment variables: the address of each. The identities of apps and workers need Key Vault Secrets User there.')
+@description('Secrets of a Key Vault for calculations, by the names of environment variables: the address of each. The setting LEASEFOLD_ENV names those that they find. The identities of apps and workers need Key Vault Secrets User there.')
 param keyVaultReferences secretAddresses = {}
 
 @description('Whether the HTTP API answers to the internet; every route but health also asks for a function key. Packages are published from outside either way, with a sign-in.')
@@ -144,7 +144,7 @@ param alertEmail string = ''
 @description('Which alerts are off: { poison: false }. Those not named are on.')
 param alerts alertSwitches = {}
 
-@description('Queue of the data account into which Event Grid puts an event for each run that ends (docs/NOTICES.md); empty for none.')
+@description('Queue of the data account into which Event Grid puts an event for each run that ends (docs/OPERATIONS.md); empty for none.')
 @maxLength(63)
 param endedEventsQueue string = ''
 

@@ -218,6 +218,9 @@ type leasefoldSettings = {
   @description('Containers that calculations may read beside the one of inputs, separated by commas; give the apps Storage Blob Data Reader there.')
   LEASEFOLD_SOURCES: string?
 
+  @description('Names of environment variables that calculations find, such as those of keyVaultReferences, separated by commas.')
+  LEASEFOLD_ENV: string?
+
   @description('Queue that gets a completion event for each run; the template makes it, and gives the apps the right to send into it.')
   @minLength(3)
   @maxLength(63)
@@ -247,6 +250,9 @@ type leasefoldSettings = {
   @minValue(1)
   @maxValue(86400)
   LEASEFOLD_PACK_LIMIT_S: int?
+
+  @description('Dollars that a run may cost which names no other bound, such as 5 or 0.25.')
+  LEASEFOLD_MAX_COST: string?
 
   @description('Worker threads of an instance.')
   @minValue(1)

@@ -11,6 +11,7 @@ up the interpreter's lock; the worker kills that at the time limit.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import queue
 import sys
@@ -78,7 +79,12 @@ def serve(
     zero: Callable[[dict[str, Any]], Part],
     finish: Optional[Callable[[Part, Context], Any]] = None,
 ) -> None:
-    """Answers requests until the input ends. Without `finish` the folded partial is the result."""
+    """Answers requests until the input ends; in a child of `multiprocessing` it does nothing.
+
+    Without `finish` the folded partial is the result.
+    """
+    if _is_child():
+        return
     requests, out = _pipes()
 
     def send(said: dict[str, Any], frames: Sequence[bytes] = ()) -> None:
@@ -132,6 +138,11 @@ def serve(
         except Exception as error:
             traceback.print_exc()
             send({"id": said["id"], "error": f"{type(error).__name__}: {error}", "at": _place(error)})
+
+
+def _is_child() -> bool:
+    """By spawn and forkserver a child runs the program again, under another name, before it knows its parent."""
+    return multiprocessing.parent_process() is not None or sys.modules["__mp_main__"].__name__ == "__mp_main__"
 
 
 def _pipes() -> tuple[queue.Queue[Message], BinaryIO]:

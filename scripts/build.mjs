@@ -36,7 +36,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.e
 /** A cold start loads most of it; a tenth is Arrow, which only a query that asks for it loads. */
 const appBytesMax = 2.25 * 1024 * 1024;
 /** All of the dashboard, as it goes over a network. */
-const pageGzipBytesMax = 50_000;
+const pageGzipBytesMax = 52_000;
 const pageFiles = ["index.html", "app.js", "app.css"];
 const appFiles = ["index.cjs", "thread.cjs", "piscina-worker.cjs", "report.cjs", "primes.wasm", "exact.wasm"];
 
@@ -81,16 +81,18 @@ const options = {
   outExtension: { ".js": ".cjs" },
 };
 
-/** The oldest Node that the app runs on. */
-const oldestNode = Number(/\d+/.exec(options.target)[0]);
 /**
- * Comes before all else in the app's entry. The Functions host takes the first `node` of the path, whatever its version, and an old one
- * would end somewhere in the app with an error that names no version. The entry is in syntax that Node 18 reads.
+ * Comes before all else in the entries for Node, as `bin/leasefold.js` begins. The Functions host takes the first `node` of the path,
+ * whatever its version, and an old one would end somewhere with an error that names no version. The entries are in syntax that Node 18
+ * reads.
  */
-const versionCheck = `if (Number(process.versions.node.split(".")[0]) < ${oldestNode}) {
-  const message = "Leasefold needs Node ${oldestNode} or newer, and this is " + process.version + " (" + process.execPath + "). Put a newer one first on the PATH, then start again.";
-  console.error(message);
-  throw new Error(message);
+const versionCheck = `{
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major < 24 && !(major === 22 && minor >= 18)) {
+    const message = "Leasefold needs Node 22 from 22.18 on, or Node 24 or later, and this is " + process.version + " (" + process.execPath + "). Put a newer one first on the PATH, then start again.";
+    console.error(message);
+    throw new Error(message);
+  }
 }`;
 
 /**
@@ -213,6 +215,7 @@ const made = await Promise.all([
       check: "packages/cli/check/leasefoldCheck.ts",
     },
     format: "esm",
+    banner: { js: versionCheck },
     outExtension: { ".js": ".mjs" },
   }),
   build({
@@ -223,7 +226,7 @@ const made = await Promise.all([
     outExtension: { ".js": ".mjs" },
     // Packages in CommonJS among those of the SDK ask for modules of Node.
     banner: {
-      js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`,
+      js: `import { createRequire } from "node:module";\n${versionCheck}\nconst require = createRequire(import.meta.url);`,
     },
   }),
   build({
@@ -258,9 +261,8 @@ const made = await Promise.all([
   ),
   cp(join(root, "python/leasefold.py"), join(out, "python/leasefold.py")),
   // What `leasefold new` and `leasefold init` write is text.
-  cp(join(root, "packages/cli/starter/app"), join(out, "starter/app"), { recursive: true }),
-  ...["calculation.ts", "calculation.test.ts"].map((name) =>
-    cp(join(root, "packages/cli/starter", name), join(out, "starter", name)),
+  ...["app", "python", "calculation.ts", "calculation.test.ts"].map((name) =>
+    cp(join(root, "packages/cli/starter", name), join(out, "starter", name), { recursive: true }),
   ),
 ]);
 await writeFile(join(out, "app.mjs"), appEntry);

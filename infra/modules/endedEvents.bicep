@@ -1,5 +1,5 @@
 // Event Grid puts an event for each run that ends into a queue that is made here: of the blob that a leader then writes
-// (docs/NOTICES.md).
+// (docs/OPERATIONS.md).
 
 @description('Prefix of every name.')
 @minLength(2)

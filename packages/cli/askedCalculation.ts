@@ -23,25 +23,51 @@ import { offerToAdd } from "./up/addCalculation.ts";
 /** Read once, so that concurrent loads restore the same function. */
 const writeOutput = process.stdout.write;
 
-/** The built-in calculations and the user's: that of `file`, or else those of the app here and of LEASEFOLD_CALCULATIONS. */
+/** The built-in calculations and the user's: that of `file`, or else those of `calculationFiles`. */
 export async function knownCalculations(
   at: Surroundings,
   file?: string,
   signal = new AbortController().signal,
+  ofApp = true,
 ): Promise<Calculations> {
   // What a file prints while it loads must not mix with the answer.
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
-    return await loadFiles(calculationFiles(at, file), { signal });
+    return await loadFiles(calculationFiles(at, file, ofApp), { signal });
   } finally {
     process.stdout.write = writeOutput;
   }
 }
 
-/** The user's files among them, absolute. */
-export function calculationFiles({ env, folder }: Surroundings, file?: string): readonly string[] {
+/** That file, or else those of LEASEFOLD_CALCULATIONS and of the app here or the clone; absolute. `ofApp`: also those of the app here. */
+export function calculationFiles(
+  { env, folder }: Surroundings,
+  file?: string,
+  ofApp = true,
+): readonly string[] {
   if (file !== undefined) return [resolve(folder, file)];
-  return withPackaged(namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), calculationsHere(folder));
+  const here = ofApp ? calculationsHere(folder) : packagedFolder();
+  return withPackaged(namedFiles(env["LEASEFOLD_CALCULATIONS"], folder), here);
+}
+
+/**
+ * The code that one command loads. The folder that it runs in may have been cloned, so the app there is loaded only for a command
+ * that lists calculations or asks for one that is not known without it.
+ */
+export function loadedCode(at: Surroundings, signal?: AbortSignal) {
+  let ofApp = false;
+  const own = () => knownCalculations(at, undefined, signal, false);
+  return {
+    own,
+    async calculations(file?: string, name?: string): Promise<Calculations> {
+      if (file !== undefined) return await knownCalculations(at, file, signal);
+      const known = name === undefined || ofApp ? undefined : await own();
+      if (known?.list().some((one) => one.name === name) === true) return known;
+      ofApp = true;
+      return await knownCalculations(at, undefined, signal);
+    },
+    files: (file?: string) => calculationFiles(at, file, ofApp),
+  };
 }
 
 /** The folder of the calculations of the user's app that this folder is in, or else of those that a clone was built with. */
@@ -55,7 +81,7 @@ export const fileAsked = (folder: string, asked: string): string | undefined =>
 /** A registry with the calculation that the command line gives by name or by file, and its name. */
 export async function registryFor(cli: Pick<Cli, "folder" | "calculations">, asked: string) {
   const file = fileAsked(cli.folder, asked);
-  const calculations = await cli.calculations(file);
+  const calculations = await cli.calculations(file, asked);
   if (file === undefined) return { calculations, name: asked };
   return { calculations, file, name: calculations.list().at(-1)?.name ?? asked };
 }

@@ -10,7 +10,7 @@ import type { InstanceApi } from "./instanceApi.ts";
 import type { LocalFile } from "./local/localFile.ts";
 import { instancesDown } from "./render/instances.ts";
 import { type Column, type Row, table } from "./render/table.ts";
-import type { Screen } from "./render/text.ts";
+import { oneLine, paint, type Screen, type Style } from "./render/text.ts";
 
 /** What a command may use of its process; a test gives its own. */
 export interface Cli extends Surroundings {
@@ -24,13 +24,15 @@ export interface Cli extends Surroundings {
   /** Opens the storage that options or settings name: those of `env`, by default the process's. */
   connect(options: ConnectOptions, env?: Env): Promise<Client>;
   /** The calculations known here, without storage; with `file`, the built-in ones and last the one of that file. */
-  calculations(file?: string): Promise<Calculations>;
+  calculations(file?: string, name?: string): Promise<Calculations>;
   /** The API of local instances; undefined if options or settings name a storage, or nothing runs. */
   instances(options: ConnectOptions): Promise<InstanceApi | undefined>;
   /** The instances of `leasefold up` that use the same storage. */
   instanceStates?(options: ConnectOptions): Promise<LocalFile["instances"]>;
   /** Opens a file in the program that the system has for it, such as the browser. */
   openFile?(path: string): Promise<void>;
+  /** Lets the calculations that this process and its instances run find these variables. Throws `InputError`. */
+  passOn?(names: readonly string[]): void;
   /** Starts a worker thread with code of these calculations; the caller stops it. */
   startThread(access: FileAccess, file?: string): Promise<UserCode>;
 }
@@ -100,9 +102,11 @@ export class Session {
     });
   }
 
-  /** A line on standard error. */
-  note(line: string): Promise<void> {
-    return this.cli.err.write(`${line}\n`);
+  /** One line on standard error, also of a text that others wrote: one with a line break could forge a second. */
+  note(line: string, style?: Style): Promise<void> {
+    const { err } = this.cli;
+    const shown = oneLine(line);
+    return err.write(`${style === undefined ? shown : paint(err, style, shown)}\n`);
   }
   /** Shows a look and asks; throws `InputError` where nobody says yes. `what`: the command. */
   async confirm(what: string, look: string, question: string): Promise<void> {
@@ -110,7 +114,7 @@ export class Session {
       const why = `${what} cannot ask for confirmation without a terminal: give --yes`;
       throw new InputError("invalid", "not-confirmed", why, { field: "yes" });
     }
-    await this.note(look);
+    await this.cli.err.write(`${look}\n`);
     if (!(await this.cli.confirm(question)))
       throw new InputError("conflict", "not-confirmed", "nothing was done");
   }

@@ -57,7 +57,9 @@ async function loadInThread(files: readonly string[], { signal, limitMs = loadMs
   });
   worker.on("error", (error: Error) => fail(`crashed its thread: ${error.message}`));
   worker.on("exit", () =>
-    fail("ended its thread, as process.exit does. Threads get none of this process's environment"),
+    fail(
+      "ended its thread, as process.exit does. It finds no variable but those that --env or LEASEFOLD_ENV names",
+    ),
   );
   const stop = (): void => done.reject(new DOMException("the command was stopped", "AbortError"));
   signal.addEventListener("abort", stop, { once: true });

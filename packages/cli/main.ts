@@ -4,11 +4,12 @@ import { createInterface } from "node:readline/promises";
 import { inspect } from "node:util";
 import type { FileAccess } from "../../src/engine/calculation/files.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
+import { listed, mayBeNamed, mayBeNamedRule } from "../../src/engine/model/userEnv.ts";
 import { systemClock } from "../../src/engine/storage/system.ts";
 import { printWarnings } from "../../src/engine/worker/threads/printWarnings.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { threadEntry } from "../sql/app/threadEntry.ts";
-import { calculationFiles, knownCalculations } from "./askedCalculation.ts";
+import { loadedCode } from "./askedCalculation.ts";
 import type { AddCommand, Cli } from "./cli.ts";
 import { addDown, addShow } from "./commands/instances.ts";
 import { addLead } from "./commands/lead.ts";
@@ -18,6 +19,7 @@ import { connectClient, findInstances, type Surroundings } from "./connect.ts";
 import { addDemo } from "./demo/demo.ts";
 import { bugExitCode, interruptedBy } from "./exitCodes.ts";
 import { findInstanceApi } from "./instanceApi.ts";
+import { badOption } from "./options.ts";
 import { runCommand } from "./program.ts";
 import { screenOf } from "./render/processScreen.ts";
 import { addUi } from "./ui/ui.ts";
@@ -34,22 +36,32 @@ function processCli(): Cli {
   printUncaught();
   const at = { env, folder: process.cwd() };
   const signal = interruptSignal();
-  const calculations = (file?: string) => knownCalculations(at, file, signal);
+  const code = loadedCode(at, signal);
   const asks = process.stdin.isTTY === true && process.stderr.isTTY === true;
   return {
     ...at,
     clock: systemClock,
     signal,
-    calculations,
+    calculations: code.calculations,
     out: screenOf(process.stdout, env),
     err: screenOf(process.stderr, env),
     ...(asks ? { confirm: confirmWith(process.stdin, process.stderr, signal) } : {}),
     instanceStates: (options) => findInstances(options, at),
-    connect: (options, own = env) => connectClient(options, { ...at, env: own }, calculations),
+    connect: (options, own = env) => connectClient(options, { ...at, env: own }, code.own),
     instances: (options) => findInstanceApi(options, at),
     openFile,
-    startThread: (access, file) => startThread(at, access, file),
+    passOn: (names) => passOn(names, env),
+    startThread: (access, file) => startThread(at, access, code.files(file)),
   };
+}
+
+/** Names variables in the setting that says which of them user code finds. */
+function passOn(names: readonly string[], env: NodeJS.ProcessEnv): void {
+  for (const name of names) {
+    if (!mayBeNamed.test(name)) throw badOption("env", `${name}: ${mayBeNamedRule}`);
+    if (env[name] === undefined) throw badOption("env", `${name}: there is no such variable here`);
+  }
+  if (names.length > 0) env["LEASEFOLD_ENV"] = [...listed(env["LEASEFOLD_ENV"] ?? ""), ...names].join(",");
 }
 
 /** Node prints warnings and errors that nothing catches past its own streams, and so past their guard. */
@@ -97,10 +109,13 @@ export const confirmWith =
     }
   };
 
-/** One worker thread with the calculations known here. Code that never ends blocks only that thread, not Ctrl-C. */
-export async function startThread(at: Surroundings, access: FileAccess, file?: string): Promise<UserCode> {
+/** One worker thread with the calculations of these files. Code that never ends blocks only that thread, not Ctrl-C. */
+export async function startThread(
+  at: Surroundings,
+  access: FileAccess,
+  files: readonly string[],
+): Promise<UserCode> {
   const memoryMb = readSettings(at.env).LEASEFOLD_THREAD_MEMORY_MB;
-  const files = calculationFiles(at, file);
   // A lazy import, so that other commands do not start later.
   const { threadPool } = await import("../../src/app/threadPool.ts");
   return threadPool(

@@ -20,6 +20,13 @@ export const calculationCommand = (program: Command, name: string, argument: str
 export const folderOption = (): Option =>
   new Option("--folder <path>", "read this folder as the source, instead of what is uploaded");
 
+/** For commands that run calculations here; `Cli.passOn` makes it hold. */
+export const envOption = (): Option =>
+  new Option(
+    "--env <name>",
+    "let calculations find this environment variable, beside those of LEASEFOLD_ENV; repeatable",
+  ).argParser(repeated);
+
 /** The options of a command and of all commands, as they are typed. */
 export const optionNames = (command: Command): string[] =>
   [...command.options, ...(command.parent?.options ?? [])].flatMap(({ long }) => long ?? []);
@@ -39,6 +46,13 @@ export function wholeOption(text: string): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isSafeInteger(value)) return value;
   throw new InvalidArgumentError("it must be a whole number.");
+}
+
+/** Dollars: `5`, `0.25`. The client checks the range. */
+export function dollarsOption(text: string): number {
+  const value = Number(text.replace(/^\$/, ""));
+  if (text.trim() !== "" && Number.isFinite(value)) return value;
+  throw new InvalidArgumentError("it must be a number of dollars like 5 or 0.25.");
 }
 
 /** Chunks that a result may miss: a number, `10` or `1e6`, or a share, `1%` or `0.5 %`. */

@@ -79,6 +79,7 @@ export async function runCommand(argv: readonly string[], cli: Cli, more: readon
     program.commandsGroup(heading);
     for (const add of commands) add(program, session);
   }
+  program.hook("preAction", (_program, command) => cli.passOn?.(command.getOptionValue("env") ?? []));
   const errors: string[] = [];
   redirectOutput(program, cli, errors);
   const stopped = new Promise<number>((resolve) => {

@@ -11,6 +11,7 @@ import type { Session } from "./cli.ts";
 import { diagnose } from "./doctor/diagnose.ts";
 import { hasGaps } from "./exitCodes.ts";
 import { liveLine, progressLine } from "./render/progress.ts";
+import { helpText } from "./render/runDetails.ts";
 import { type Note, type RunFacts, renderRun, type WorkerFact } from "./render/runScreen.ts";
 import { duration, oneLine, type Screen, stateText } from "./render/text.ts";
 import { printResult, saveResult } from "./saveResult.ts";
@@ -153,7 +154,9 @@ export async function waitForEnd(
   const ended = `${view.run} ${stateText(view)} after ${duration(view.elapsedS)}`;
   if (view.phase !== "complete") {
     if (session.json()) return await session.printJson(view);
-    return await session.note(view.error === undefined ? ended : `${ended}: ${oneLine(view.error.message)}`);
+    await session.note(view.error === undefined ? ended : `${ended}: ${oneLine(view.error.message)}`);
+    const help = helpText(view);
+    return help === undefined ? undefined : await session.note(help);
   }
   const manifest = await findManifest(client, view.run);
   const file = output === undefined ? undefined : await saveResult(cli, client, manifest, output);

@@ -11,8 +11,8 @@ export type RunRequest = {
   readonly workers?: number | undefined;
   /** Packs in flight at most. */
   readonly cap?: number | undefined;
-  /** Its part of the workers beside other runs: four times that of a normal run, or a quarter. No part of the request. */
-  readonly priority?: "high" | "normal" | "low" | undefined;
+  /** Dollars at most, by the estimate, retries included; beyond them it sends nothing more and waits. By default that of the app. */
+  readonly maxCost?: number | undefined;
   /** Chunks that may be missing; none by default. */
   readonly tolerate?: {
     readonly chunks: number;
@@ -47,6 +47,8 @@ export type PlanRequest = {
   readonly packSize?: number | undefined;
   /** Packs computed at once, as you expect: packs of automatic size are small enough for so many. By default the threads that are seen at work. */
   readonly workers?: number | undefined;
+  /** Dollars at most, by the estimate, retries included; beyond them it sends nothing more and waits. By default that of the app. */
+  readonly maxCost?: number | undefined;
 };
 
 /** RFC 9457 problem details. */
@@ -86,11 +88,15 @@ export type Run = {
   /** False once the phase is final. */
   active: boolean;
   paused: boolean;
+  /** `paused` because nothing more fits into its max cost; absent where a person paused it. */
+  pauseReason?: "max-cost";
   /** The run finishes with what is done: by a cancel that keeps it, or past its deadline. */
   keep: boolean;
   generation: number;
   /** Packs in flight at most. */
   cap?: number;
+  /** Dollars at most: then it sends nothing more. */
+  maxCost?: number;
   /** Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `again` counts resends. */
   packs?: {
     total: number;
@@ -124,8 +130,6 @@ export type Run = {
   submittedAt: string;
   /** `entra:`, `azure:` or `user:` and a name, or `key`. Absent where the submit told nobody. */
   submittedBy?: string;
-  /** Absent where it is normal. */
-  priority?: "high" | "normal" | "low";
   tags?: Record<string, string>;
   finishedAt?: string;
   /** After it the run fails, or with `keep` finishes with what is done. */
@@ -149,16 +153,30 @@ export type Run = {
     attempts: number;
     attemptsMax: number;
   };
-  /** Since the submit, or since the newest retry: the time that a run lay failed is none of its work. */
+  /** From the submit to the end, and of each retry likewise: the time that a run lay failed is none of its work. */
   elapsedS: number;
+  /** What each generation took and cost, oldest first: time, calls and cost of the run are their sums. Absent where there is one; the first entry of very many is of several. */
+  generations?: ({
+    generation: number;
+    elapsedS: number;
+    calls: Calls;
+    /** Storage and compute at list prices: an estimate. */
+    dollars: number;
+    /** Storage calls. */
+    storageDollars: number;
+    /** Instances of Flex Consumption while they led or computed. */
+    computeDollars: number;
+    /** GB-seconds of these instances. */
+    gbS: number;
+    /** Deliveries of the run's messages. */
+    executions: number;
+  })[];
   /** Seconds until the last pack, or the last of the prefix in `stop`, has an outcome: the estimate, and a band that holds the truth in four of five cases. Absent without a basis. */
   timeLeft?: {
     expectedS: number;
     lowS: number;
     highS: number;
   };
-  /** The run that has the workers, while this one waits for some and nothing of it ends. */
-  behind?: string;
   /** The leaders of this run, oldest first. */
   terms: ({
     term: number;
@@ -234,7 +252,7 @@ export type EndedRun = {
   uid: string;
   generation: number;
   submittedAt: string;
-  /** Since the submit, or since the newest retry: the time that a run lay failed is none of its work. */
+  /** From the submit to the end, and of each retry likewise: the time that a run lay failed is none of its work. */
   elapsedS: number;
   /** `entra:`, `azure:` or `user:` and a name, or `key`. Absent where the submit told nobody. */
   submittedBy?: string;
@@ -251,6 +269,9 @@ export type EndedRun = {
   packs?: Counts;
   chunks?: Counts;
   finishedAt: string;
+  result?: {
+    sha256: string;
+  };
   /** Storage and compute at list prices: an estimate. */
   dollars: number;
   /** Storage calls. */
@@ -276,6 +297,52 @@ export type UnreadableRun = {
     code: string;
     message: string;
   };
+};
+
+export type Overview = {
+  since: string;
+  complete: number;
+  /** Complete with gaps. */
+  gaps: number;
+  failed: number;
+  cancelled: number;
+  active: number;
+  dollars: number;
+  /** What failed, has gaps or waits for other code; at most 100, in this order. */
+  attention: ({
+    run: string;
+    calculation: string;
+    /** Its state, as lists have it. */
+    word: string;
+    submittedAt: string;
+    /** Of its error. */
+    code?: string;
+    /** Why. */
+    message: string;
+    /** The command that helps, and what it does. */
+    cure?: {
+      command: string;
+      text: string;
+    };
+  })[];
+  /** At most 100; those that need attention first. */
+  series: Series[];
+};
+
+export type Series = {
+  /** Of the schedule that submits its runs, or else of the calculation. */
+  name: string;
+  calculation: string;
+  /** Its last runs that have ended, oldest first. */
+  runs: ({
+    run: string;
+    word: string;
+    submittedAt: string;
+    elapsedS: number;
+    dollars: number;
+    /** Whether its result has the hash of the one before. Absent without two results. */
+    same?: boolean;
+  })[];
 };
 
 export type Costs = {
@@ -327,6 +394,7 @@ export type Commanded = {
   keep: boolean;
   generation: number;
   cap: number;
+  maxCost?: number;
   /** False if the wake queue could not be reached: a leader sees the command with its next poll. */
   woken: boolean;
 };
@@ -508,6 +576,8 @@ export type Logs = {
   lines: LogLine[];
   /** Lines that were not kept, or are not among these. */
   more: number;
+  /** Given as `since` it has the next answer begin here: with the attempts of this second, and what ended later. */
+  until: string;
 };
 
 /** A line that user code printed. */
@@ -669,6 +739,8 @@ export type Estimate = {
   gbS: number;
   /** Deliveries of the run's messages. */
   executions: number;
+  /** What the run may cost, by the request or else the app. */
+  maxCost?: number;
   /** Memory of an instance, by which its cost is estimated. */
   memoryMb: number;
   /** On one thread, as measured here; a sample that was stopped at its limit may take any longer. */
@@ -720,6 +792,8 @@ export type Estimate = {
   gbS: number;
   /** Deliveries of the run's messages. */
   executions: number;
+  /** What the run may cost, by the request or else the app. */
+  maxCost?: number;
   /** Memory of an instance, by which its cost is estimated. */
   memoryMb: number;
   /** Why no time is known: then calls and dollars are not those of the run. */
@@ -744,6 +818,8 @@ export type Submitted = {
   woken: boolean;
   /** Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended. */
   cap?: number;
+  /** Dollars at most, likewise; absent where the request and the run name none. */
+  maxCost?: number;
   /** Time limit of one attempt: of the request, or of the app if that is less. Absent if either is not known. */
   packLimitMs?: number;
   /** Of a run that existed those of its first submit. */
@@ -896,6 +972,8 @@ export type Answers = {
     woken: boolean;
     /** Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended. */
     cap?: number;
+    /** Dollars at most, likewise; absent where the request and the run name none. */
+    maxCost?: number;
     /** Time limit of one attempt: of the request, or of the app if that is less. Absent if either is not known. */
     packLimitMs?: number;
     /** Of a run that existed those of its first submit. */
@@ -904,6 +982,7 @@ export type Answers = {
     retry?: string;
   };
   getRuns: Runs;
+  getOverview: Overview;
   /** What runs have cost until now, as estimated for each. */
   getCosts: Costs;
   getRunsId: Run;
@@ -1006,6 +1085,8 @@ export type Bodies = {
   readonly patchRunsId: {
     /** Packs in flight at most. */
     readonly cap?: number | undefined;
+    /** Dollars at most, alone or with `cap`. */
+    readonly maxCost?: number | undefined;
     readonly want?: "run" | "paused" | "cancelled" | undefined;
     /** With `cancelled`: finish with the packs that are done. */
     readonly keep?: boolean | undefined;
@@ -1029,8 +1110,8 @@ export type Bodies = {
       readonly workers?: number | undefined;
       /** Packs in flight at most. */
       readonly cap?: number | undefined;
-      /** Its part of the workers beside other runs: four times that of a normal run, or a quarter. No part of the request. */
-      readonly priority?: "high" | "normal" | "low" | undefined;
+      /** Dollars at most, by the estimate, retries included; beyond them it sends nothing more and waits. By default that of the app. */
+      readonly maxCost?: number | undefined;
       /** Chunks that may be missing; none by default. */
       readonly tolerate?: {
         readonly chunks: number;

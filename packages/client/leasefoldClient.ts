@@ -4,6 +4,7 @@ import type {
   Costs,
   Estimate,
   Leader,
+  Overview,
   PlanRequest,
   Queue,
   QueueMessages,
@@ -58,7 +59,7 @@ export interface RunsOptions {
   readonly calculation?: string;
   /** Tags that a run has: `team=risk`. */
   readonly tag?: string | readonly string[];
-  /** Submitted since: `2026-11-23`, a time by ISO 8601, or so long ago, `30d`. */
+  /** Submitted since: `yesterday`, `2026-11-23`, a time by ISO 8601, or so long ago, `30d`. */
   readonly since?: string;
   /** How the id begins. */
   readonly prefix?: string;
@@ -73,6 +74,8 @@ export interface CostsOptions {
   readonly by?: string | undefined;
   readonly since?: string | undefined;
   readonly tag?: string | readonly string[] | undefined;
+  readonly calculation?: string | undefined;
+  readonly prefix?: string | undefined;
 }
 
 /** Asks nothing yet. */
@@ -102,6 +105,8 @@ export function clientOf(ask: Ask) {
     run: (id: string): Run => runOf(ask, id),
     /** Active runs, then ended ones a page at a time, newest first. */
     runs: (options: RunsOptions = {}) => get<Runs>(`runs${query(options)}`),
+    /** What became of the runs since a time, `yesterday` by default, and of each calculation's runs before. */
+    overview: (options: Omit<CostsOptions, "by"> = {}) => get<Overview>(`overview${query(options)}`),
     /** Size, duration and cost of a run. Stores nothing. */
     plan: (request: PlanRequest, { signal }: { readonly signal?: AbortSignal } = {}) =>
       post<Estimate>("plan", request, signal),

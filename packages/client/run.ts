@@ -21,6 +21,12 @@ interface Waiting {
   readonly signal?: AbortSignal | undefined;
 }
 
+interface LogsGiven {
+  readonly chunk?: number | undefined;
+  readonly max?: number | undefined;
+  readonly since?: string | undefined;
+}
+
 /** The answer over what is done. */
 export interface SoFar {
   readonly contentType: string;
@@ -110,8 +116,8 @@ export function runOf(ask: Ask, id: string) {
     /** `inputs`: with those of failed chunks. */
     failures: (given: { readonly max?: number; readonly inputs?: boolean } = {}) =>
       get<Failures>("failures", given),
-    /** What its code printed. */
-    logs: (given: { readonly chunk?: number; readonly max?: number } = {}) => get<Logs>("logs", given),
+    /** What its code printed. With `since`, the `until` of an answer, what came after it. */
+    logs: (given: LogsGiven = {}) => get<Logs>("logs", given),
     map: () => get<PackMap>("map"),
     durations: () => get<Durations>("durations"),
     timeline: () => get<Timeline>("timeline"),
@@ -131,8 +137,9 @@ export function runOf(ask: Ask, id: string) {
     resume: () => patch({ want: "run" }),
     /** With `keep` the run finishes with what is done. */
     cancel: (given: { readonly keep?: boolean } = {}) => patch({ want: "cancelled", ...given }),
-    /** Packs in flight at most. */
-    cap: (cap: number) => patch({ cap }),
+    /** Packs in flight at most, and dollars; each stays as it was where it is not given. */
+    cap: (to: number | { readonly cap?: number | undefined; readonly maxCost?: number | undefined }) =>
+      patch(typeof to === "number" ? { cap: to } : to),
     delete: () => json<Commanded>(path, { method: "DELETE" }),
   };
 }

@@ -1,7 +1,7 @@
 import type { Answers, Bodies, Submitted } from "./apiTypes.ts";
 import { type Ask, jsonBy, persist } from "./request.ts";
 
-/** The schedules of an installation; docs/SCHEDULES.md says what they do. */
+/** The schedules of an installation; docs/OPERATIONS.md says what they do. */
 export function schedulesOf(ask: Ask) {
   const pathOf = (name: string): string => `schedules/${encodeURIComponent(name)}`;
   const json = jsonBy(ask);

@@ -3,6 +3,7 @@
  * one; `#token=…` is taken out before the first address is read.
  */
 export type Route =
+  | { readonly view: "overview"; readonly since?: string }
   | {
       readonly view: "runs";
       readonly phase?: string;
@@ -12,8 +13,8 @@ export type Route =
       readonly cursor?: string;
     }
   | { readonly view: "run"; readonly run: string; readonly gen?: number; readonly shard?: number }
-  | { readonly view: "leader" | "workers" | "schedules" }
-  | { readonly view: "queues"; readonly item?: string }
+  | { readonly view: "schedules" }
+  | { readonly view: "system"; readonly queue?: string }
   | { readonly view: "submit"; readonly calculation?: string; readonly from?: string }
   | { readonly view: "unknown"; readonly path: string };
 
@@ -31,13 +32,13 @@ export function parseRoute(hash: string): Route {
   const [view = "", item, ...rest] = path.split("/").filter((part) => part !== "");
   const name = item === undefined ? undefined : decoded(item);
   if (rest.length > 0 || (name === undefined && item !== undefined)) return { view: "unknown", path };
-  if (view === "" || (view === "runs" && name === undefined))
+  if (view === "") return { view: "overview", ...text("since") };
+  if (view === "runs" && name === undefined)
     return { view: "runs", ...text("phase"), ...text("calculation"), ...text("search"), ...text("cursor") };
   if (view === "runs" && name !== undefined)
     return { view: "run", run: name, ...whole("gen"), ...whole("shard") };
-  if ((view === "leader" || view === "workers" || view === "schedules") && name === undefined)
-    return { view };
-  if (view === "queues") return { view, ...(name === undefined ? {} : { item: name }) };
+  if (view === "schedules" && name === undefined) return { view };
+  if (view === "system") return { view, ...(name === undefined ? {} : { queue: name }) };
   if (view === "submit" && name === undefined)
     return { view: "submit", ...text("calculation"), ...text("from") };
   return { view: "unknown", path };
@@ -66,14 +67,14 @@ export function hashOf(route: Exclude<Route, { view: "unknown" }>): string {
     }
     case "run":
       return `#/runs/${encodeURIComponent(route.run)}${query({ gen: route.gen, shard: route.shard })}`;
-    case "queues":
-      return `#/${route.view}${route.item === undefined ? "" : `/${encodeURIComponent(route.item)}`}`;
+    case "system":
+      return `#/system${route.queue === undefined ? "" : `/${encodeURIComponent(route.queue)}`}`;
+    case "overview":
+      return `#/${query({ since: route.since })}`;
     case "submit":
       return `#/submit${query({ calculation: route.calculation, from: route.from })}`;
-    case "leader":
-    case "workers":
     case "schedules":
-      return `#/${route.view}`;
+      return "#/schedules";
   }
 }
 
@@ -82,6 +83,6 @@ export function takeToken(hash: string): { readonly token?: string; readonly res
   const match = /^#token=([^&]*)(?:&(.*))?$/s.exec(hash);
   if (match === null) return { rest: hash };
   const token = decoded(match[1] ?? "");
-  const rest = (match[2] ?? "").startsWith("/") ? `#${match[2]}` : "#/runs";
+  const rest = (match[2] ?? "").startsWith("/") ? `#${match[2]}` : "#/";
   return token === undefined || token === "" ? { rest } : { token, rest };
 }

@@ -34,6 +34,8 @@ export type StorageConnection =
 
 /** Connects the ports to an account. No call is made yet; a connection that cannot be read is a ConfigError. */
 export function connectStorage(connection: StorageConnection): Storage {
+  const noProxy = whyNoProxy(process.env, process.allowedNodeEnvironmentFlags);
+  if (noProxy !== undefined) throw new ConfigError("no-proxy", noProxy);
   const meter = callMeter();
   const version = signsHeaders(connection) ? undefined : apiVersion;
   const blobClient = countingHttpClient(meter, blobBillingClass, version);
@@ -55,6 +57,15 @@ export function connectStorage(connection: StorageConnection): Storage {
     // Without the SDK's error as a cause: it adds nothing but a stack, and what it says may hold the key.
     throw new ConfigError("storage-connection", whyUnusable(connection, error));
   }
+}
+
+/** Node 22.18 and 24.0 have no agents that take a proxy, and would pass it by without a word. */
+export function whyNoProxy(
+  env: Readonly<Record<string, string | undefined>>,
+  flags: ReadonlySet<string>,
+): string | undefined {
+  if (!(env["HTTPS_PROXY"] || env["https_proxy"]) || flags.has("--use-env-proxy")) return undefined;
+  return `HTTPS_PROXY is set, which Node ${process.versions.node} does not support: use Node 22 from 22.21 on, or 24 from 24.5 on`;
 }
 
 /** An account key signs the headers of each request, the version among them; a token and a shared access signature do not. */

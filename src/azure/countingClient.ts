@@ -46,7 +46,11 @@ function countDeletes(meter: CallMeter, batch: unknown): void {
 
 const defaultClient = createDefaultHttpClient();
 
-const agents = { http: new HttpAgent(socketOptions()), https: new HttpsAgent(socketOptions()) };
+/** `HTTPS_PROXY` and `NO_PROXY` hold, as in the SDK's own client; plain http is an emulator of this machine. */
+const agents = {
+  http: new HttpAgent(socketOptions()),
+  https: new HttpsAgent({ ...socketOptions(), proxyEnv: process.env }),
+};
 
 type RequestOptions = Parameters<typeof createPipelineRequest>[0];
 

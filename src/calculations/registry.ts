@@ -1,4 +1,5 @@
-import { statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AnyCalculation, Calculations } from "../engine/calculation/contract.ts";
 import { countIn, hashNow, loadedHash, resolveLeasefold } from "../engine/calculation/moduleGraph.ts";
@@ -75,16 +76,46 @@ async function loadFile(file: string): Promise<AnyCalculation> {
   try {
     exported = await import(pathToFileURL(file).href);
   } catch (cause) {
-    const hint = /import statement outside a module/.test(messageOf(cause))
-      ? '; package.json must say "type": "module", or the file be named .mts or .mjs'
-      : "";
-    const message = `${file} does not load: ${messageOf(cause)}${placeOf(cause)}${hint}`;
+    const why = messageOf(cause);
+    const [, hint = ""] = hints.find(([pattern]) => pattern.test(why)) ?? [];
+    const message = `${file} does not load: ${why}${placeOf(cause) || importPlace(why)}${hint}`;
     throw new ConfigError("bad-calculation-file", message, { cause });
   }
   const found = (exported.default ?? exported.calculation) as Partial<AnyCalculation> | undefined;
   const wrong = faultOf(found);
   if (wrong !== undefined) throw new ConfigError("bad-calculation-file", `${file}${wrong}`);
   return found as AnyCalculation;
+}
+
+/** Node strips types and resolves imports by its own rules. The first pattern that the error has tells what to write instead. */
+const hints: readonly (readonly [RegExp, string])[] = [
+  [
+    /import statement outside a module/,
+    '; package.json must say "type": "module", or the file be named .mts or .mjs',
+  ],
+  [/strip-only mode/, "; types are stripped and not compiled: write what JavaScript has, such as an object"],
+  [
+    /^Invalid or unexpected token/,
+    "; types are stripped and not compiled: JavaScript has no decorators (@name)",
+  ],
+  [
+    /^Cannot find package '[@~]?\//,
+    "; aliases of tsconfig.json are not read: import by a relative path with its extension",
+  ],
+  [/^Cannot find package /, "; npm install it beside the file"],
+  [/^Cannot find module /, "; an import names its file with the extension, such as ./part.ts"],
+];
+
+/** The line of an import that finds nothing, of which the error names the file only. */
+function importPlace(why: string): string {
+  const [, asked = "", file = ""] =
+    /^Cannot find (?:package|module) '(.+)' imported from (.+)$/m.exec(why) ?? [];
+  if (!existsSync(file)) return "";
+  const name = why.startsWith("Cannot find package") ? asked : basename(asked);
+  const line = readFileSync(file, "utf8")
+    .split("\n")
+    .findIndex((text) => /\b(from|import)\b.*["']/.test(text) && text.includes(name));
+  return line < 0 ? "" : ` (${basename(file)}:${line + 1})`;
 }
 
 /** What makes an export no calculation, to follow the file's name. */

@@ -12,7 +12,7 @@ import type { ElectionSettings } from "./settings.ts";
  * Not promised: that there is only one leader at any moment. A lease ends while its holder may be paused or cut off,
  * and no check made here can outrun a write already on its way. With natural expiry the task's signal fires before
  * another can lead, provided this event loop runs and its clocks keep pace; with early takeover not even a lease
- * length lies between. Effects must therefore be conditional writes (docs/ARCHITECTURE.md, section 4). Nor that terms
+ * length lies between. Effects must therefore be conditional writes (docs/ARCHITECTURE.md). Nor that terms
  * keep growing over a deleted or rolled-back leader blob: a term's identity is its `termid`, and a caller that has
  * seen a higher term elsewhere passes it as `aboveTerm`.
  *

@@ -183,7 +183,7 @@ describe("a forged manifest", () => {
     const { get, run, putResult } = await finished();
     await putResult(run, "1", change);
     const answered = await get();
-    expect(answered).toMatchObject({ status: 500 });
+    expect(answered).toMatchObject({ status: 409, jsonBody: { code: "unreadable" } });
     expect(answered.header("content-type")).toBe("application/problem+json");
   });
 });

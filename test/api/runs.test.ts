@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import { clientWorld, names } from "../client/clientWorld.ts";
+import { forgedRuns } from "../support/forgedDocuments.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
 const body = { calculation: "sum", params: { to: 100 }, id: "r1" };
@@ -84,10 +85,15 @@ describe("GET and PATCH runs", () => {
       return [status, command, want, cap, changed];
     };
     expect(await accepted({ cap: 5 })).toEqual([202, 1, "run", 5, true]);
-    expect(await accepted({ want: "paused" })).toEqual([202, 2, "paused", 5, true]);
-    expect(await accepted({ want: "paused" })).toEqual([202, 2, "paused", 5, false]);
-    expect(await accepted({ want: "run" })).toEqual([202, 3, "run", 5, true]);
-    expect(await accepted({ want: "cancelled" })).toEqual([202, 4, "cancelled", 5, true]);
+    expect(await change({ maxCost: 0.5 })).toMatchObject({ status: 202, jsonBody: { maxCost: 0.5, cap: 5 } });
+    expect(await accepted({ cap: 5, maxCost: 0.5 })).toEqual([202, 2, "run", 5, false]);
+    expect(await accepted({ want: "paused" })).toEqual([202, 3, "paused", 5, true]);
+    expect(await accepted({ want: "paused" })).toEqual([202, 3, "paused", 5, false]);
+    expect(await accepted({ want: "run" })).toEqual([202, 4, "run", 5, true]);
+    expect(await accepted({ want: "cancelled" })).toEqual([202, 5, "cancelled", 5, true]);
+    for (const maxCost of [0, -1, 1_000_001]) {
+      expect(await change({ maxCost })).toMatchObject({ status: 400, jsonBody: { field: "maxCost" } });
+    }
     const before = await client.storage.blobs.head(names.active, "r1");
     expect(await change({ want: "run" })).toMatchObject({ status: 409, jsonBody: { code: "not-allowed" } });
     for (const cap of [0, 1.5, -1, 100_001]) {
@@ -239,15 +245,46 @@ describe("what goes wrong inside", () => {
     expect(answered.header("retry-after")).toBe("5");
   });
 
-  it("is 500 for a state that does not decode, and is logged", async () => {
+  it("is a run that cannot be read, as the list shows it, and is not logged for each who asks", async () => {
     const { client, storage } = await clientWorld();
     const { jsonBody } = await call(client, "POST runs", submit);
     const { run, uid } = jsonBody as { run: string; uid: string };
     storage.operator.overwriteBlob(names.runs, runBlobs(run, uid).state, "{");
     const answered = await call(client, "GET runs/{id}", apiRequest("runs/r1", of("r1")));
-    expect(answered).toMatchObject({ status: 500, jsonBody: { code: "not-json" } });
-    expect(answered.logged).toHaveLength(1);
+    const blob = runBlobs(run, uid).state;
+    expect(answered).toMatchObject({
+      status: 409,
+      jsonBody: { code: "unreadable", detail: `the state of r1, ${blob}, is not JSON` },
+      logged: [],
+    });
   });
+
+  it.each(forgedRuns().map(({ run, files }) => [run, files] as const))(
+    "is no failure of the app whatever is asked of the forged run %s",
+    async (run, files) => {
+      const { client, storage } = await clientWorld();
+      for (const { name, body, metadata } of files)
+        await storage.blobs.create(name.includes("/") ? names.runs : names.active, name, body, { metadata });
+      const asked = [
+        ...["", "/map", "/durations", "/timeline", "/failures", "/logs", "/manifest", "/result"].map(
+          (what) => `GET runs/{id}${what}`,
+        ),
+        ...["POST runs/{id}/retry", "POST runs/{id}/verify", "PATCH runs/{id}", "DELETE runs/{id}"],
+      ];
+      for (const route of asked) {
+        const body = route.startsWith("PATCH") ? { want: "cancelled" } : {};
+        const request = apiRequest(route.slice(route.indexOf(" ") + 1).replace("{id}", run), {
+          ...of(run),
+          method: route.split(" ")[0] ?? "",
+          ...(route.startsWith("GET") ? {} : { body }),
+        });
+        const { status, jsonBody } = await call(client, route, request);
+        expect(status, `${route}: ${JSON.stringify(jsonBody)}`).toBeLessThan(500);
+        if (status === 409 && route === "GET runs/{id}")
+          expect(jsonBody).toMatchObject({ code: "unreadable", detail: expect.stringContaining(run) });
+      }
+    },
+  );
 
   it("tells nothing of a bug's message to the caller", async () => {
     const { clientOn, storage } = await clientWorld();

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import { guarded } from "../../src/engine/calculation/encodePart.ts";
 import { placeOf, userFrames } from "../../src/engine/calculation/placeOf.ts";
 
 const own = resolve(import.meta.dirname, "../../src");
@@ -64,4 +65,19 @@ describe("the file and line where user code failed", () => {
     );
     expect(userFrames(error)).toEqual(frames);
   });
+});
+
+test.each([
+  [
+    new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:1") }),
+    "fetch failed: connect ECONNREFUSED 127.0.0.1:1",
+  ],
+  [
+    new TypeError("fetch failed", { cause: Object.assign(new AggregateError([]), { code: "ETIMEDOUT" }) }),
+    "fetch failed: ETIMEDOUT",
+  ],
+  [new Error("no rows: empty", { cause: new Error("empty") }), "no rows: empty"],
+])("an error of user code tells its cause, unless its message does: %s", async (error, told) => {
+  error.stack = "";
+  await expect(guarded("chunk 3", () => Promise.reject(error))).rejects.toThrow(`chunk 3: ${told}`);
 });

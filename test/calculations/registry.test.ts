@@ -37,7 +37,7 @@ describe("the registry", () => {
     expect(error).toBeInstanceOf(InputError);
     expect(error).toMatchObject({
       reason: "unknown",
-      message: expect.stringMatching(/pi.*primes, failing; .*LEASEFOLD_CALCULATIONS.*DEPLOY\.md/),
+      message: expect.stringMatching(/pi.*primes, failing; .*LEASEFOLD_CALCULATIONS.*OPERATIONS\.md/),
     });
   });
 

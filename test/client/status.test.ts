@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { command } from "../../src/engine/client/commands/command.ts";
 import { status } from "../../src/engine/client/status.ts";
 import { submit } from "../../src/engine/client/submit.ts";
+import { costOf } from "../../src/engine/model/cost.ts";
 import { CorruptDataError, OtherVersionError } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { specBlob } from "../../src/engine/model/runBlobs.ts";
@@ -219,7 +220,7 @@ describe("the status of a run", () => {
     });
   });
 
-  it("counts the time of a retried run from its retry, and not while it lay failed", async () => {
+  it("counts the time of all generations of a retried run, and not while it lay failed", async () => {
     const { client, world, putState, putMarker } = await clientWorld();
     const run = await submit(client, request);
     await world.advance(5_000);
@@ -231,19 +232,28 @@ describe("the status of a run", () => {
     await putMarker(run, { generation: 2, command: 1 });
     await world.advance(2_000);
     // No leader has seen the retry yet.
-    expect(await elapsedS()).toBe(2);
+    expect(await elapsedS()).toBe(7);
     const retriedMs = client.clock.wallMs();
-    await putState(run, { phase: "computing", layout, generation: 2, retriedMs });
+    const calls = { write: 100, list: 0, read: 0, other: 0, queue: 300, delete: 0 };
+    const cost = costOf(calls, { mbMs: 1e9, executions: 100 });
+    const second = {
+      ...{ layout, generation: 2, retriedMs, led: { planning: 0, computing: 4_000, finishing: 0, polls: 9 } },
+      earlier: [{ generation: 1, tookMs: 5_000, calls, cost }],
+    };
+    await putState(run, { ...second, phase: "computing" });
     await world.advance(3_000);
-    expect(await elapsedS()).toBe(3);
-    await putState(run, {
-      phase: "complete",
-      layout,
-      generation: 2,
-      retriedMs,
-      finishedMs: retriedMs + 4_000,
-    });
-    expect(await elapsedS()).toBe(4);
+    expect(await elapsedS()).toBe(8);
+    await putState(run, { ...second, phase: "complete", finishedMs: retriedMs + 4_000 });
+    const view = await status(client, "r1");
+    expect(view.elapsedS).toBe(9);
+    expect(view.generations).toMatchObject([
+      { generation: 1, elapsedS: 5, calls, dollars: cost.dollars },
+      { generation: 2, elapsedS: 4 },
+    ]);
+    const [, own] = view.generations ?? [];
+    expect(own?.dollars).toBeGreaterThan(0);
+    expect(view.dollars).toBeCloseTo(cost.dollars + (own?.dollars ?? 0), 5);
+    expect(view.calls.write).toBe(100 + (own?.calls.write ?? 0));
   });
 
   it("has the reason why a run failed", async () => {

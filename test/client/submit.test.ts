@@ -157,6 +157,39 @@ describe("submitting a run", () => {
     expect(await failureOf(kept)).toMatchObject({ code: "id-taken" });
   });
 
+  it.each([
+    ["other code", { code: "sum@0123456789ab" }],
+    ["other parameters as given", { given: { to: 7 } }],
+    ["a run to reuse", { reuse: { run: "r0", uid: "u0" } }],
+    ["pauses", { retryAfterS: [3_600] }],
+    ["a schedule", { schedule: "s" }],
+    ["partials that stay", { keepPartials: true as const }],
+  ])(
+    "does not begin a spec with %s that somebody wrote under its id, though it asks for the same",
+    async (_what, change) => {
+      const { client, storage } = await clientWorld();
+      const { run } = await submit(client, { ...request, id: "honest" });
+      const written = (await readSpec(client, run))?.value;
+      if (written === undefined) throw new Error("no spec");
+      const planted = (id: string, more: object) =>
+        storage.blobs.create(
+          names.runs,
+          specBlob(id),
+          JSON.stringify({ ...written, run: id, by: "user:other", ...more }),
+        );
+      await planted("r1", change);
+      const error = await failureOf(submit(client, request));
+      expect(error).toMatchObject({
+        code: "id-taken",
+        message: expect.stringContaining("nobody has begun it"),
+      });
+      expect(await readMarker(client, "r1")).toBeUndefined();
+      // One that broke off after its spec.
+      await planted("r2", {});
+      expect(await submit(client, { ...request, id: "r2" })).toMatchObject({ uid: written.uid });
+    },
+  );
+
   it("makes one run of fifty submits at once and refuses the half with another request", async () => {
     const { client, world } = await clientWorld();
     const tries = Array.from({ length: 50 }, (_one, index) =>

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { BlobServiceClient } from "@azure/storage-blob";
@@ -44,6 +45,31 @@ test("hashes that somebody states of an input count nowhere: not in a pack, not 
     err: expect.stringContaining("mine.csv exists with other content"),
   });
 });
+
+test("commands that ask for no calculation of the app in their folder, which may have been cloned, load none of its code", async () => {
+  await startUp("--instances", "1");
+  const app = join(folder(), "src/calculations");
+  await mkdir(app, { recursive: true });
+  await writeFile(join(folder(), "host.json"), "{}");
+  await writeFile(
+    join(folder(), "package.json"),
+    JSON.stringify({ main: "index.js", dependencies: { leasefold: "*" } }),
+  );
+  const ran = join(folder(), "ran");
+  const code = `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(ran)}, "");`;
+  await writeFile(join(app, "evil.mjs"), `${code} export default {};`);
+  await writeFile(join(folder(), "mine.csv"), "a\n1\n");
+  const submitted = await leasefold("submit", "primes", "--to", "1000", "--id", "r1", "--wait");
+  expect(submitted.code, submitted.err).toBe(0);
+  const commands = `plan primes --to 1000|runs|status r1|result r1|costs|failures r1|logs r1|verify r1|report r1|leader|workers|queues
+    |doctor|upload mine.csv|sql select 1 --source mine.csv|schedule list|show url|try primes --to 10|retry r1|cancel r1|delete r1 --yes`;
+  for (const command of commands.split("|")) {
+    await leasefold(...command.trim().split(" "));
+    expect(existsSync(ran), command).toBe(false);
+  }
+  await leasefold("plan", "evil");
+  expect(existsSync(ran)).toBe(true);
+}, 300_000);
 
 test("300 connections with half a request are closed within a minute, and requests are answered meanwhile", async () => {
   const { local } = await startUp("--instances", "1");

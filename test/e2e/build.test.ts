@@ -65,10 +65,11 @@ test("the app says which Node it needs before anything else of it runs", async (
       process: { versions: { node }, version: `v${node}`, execPath: "/usr/bin/node" },
       console: { error: (line: string) => errors.push(line) },
     });
-  const says = "Leasefold needs Node 22 or newer, and this is v20.20.2 (/usr/bin/node)";
-  expect(() => under("20.20.2")).toThrow(says);
-  expect(errors).toEqual([expect.stringContaining(says)]);
-  under("22.0.0");
+  const says = "Leasefold needs Node 22 from 22.18 on, or Node 24 or later, and this is";
+  const old = ["18.20.0", "20.20.2", "22.17.9", "23.11.1"];
+  for (const version of old) expect(() => under(version)).toThrow(`${says} v${version} (/usr/bin/node)`);
+  expect(errors.length).toBe(old.length);
+  for (const version of ["22.18.0", "22.21.3", "24.0.0", "26.1.0", "30.0.0"]) under(version);
 });
 
 test("a build that fails says why, and leaves what was built", async () => {

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import { startInstances } from "../../packages/cli/local/instances.ts";
 import { builtProgram, until } from "../support/builtProgram.ts";
 
-/** The stories of docs/CHANGING.md, with the built program on this machine. */
+/** "Changing a calculation" of docs/OPERATIONS.md, with the built program on this machine. */
 const root = join(import.meta.dirname, "../..");
 const { folder, leasefold, startUp, down } = builtProgram();
 

@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { hasPython } from "../support/python.ts";
 
 /** The package as `npm pack` makes it, installed in an empty folder, with nothing of this project above it. */
 const root = resolve(import.meta.dirname, "../..");
@@ -67,7 +68,7 @@ const filesIn = async (at: string): Promise<string[]> =>
 test("the package holds what runs, its types and its pages, and less than 10 MB", async () => {
   const files = await filesIn(installed);
   const allowed =
-    /^(bin\/leasefold\.js|host\.json|local\.settings\.sample\.json|package\.json|infra\/[\w/-]+\.(bicep|bicepparam|kql)|(README|CHANGELOG|SECURITY)\.md|LICENSE|docs\/.*\.(md|png|svg|json)|examples\/.*\.(md|mjs|ts|py)|python\/leasefold\.py|dist\/(ui\/(index\.html|app\.(js|css)|openapi\.json)|python\/leasefold\.py|\w[\w-]*\.(cjs|mjs|wasm)|LICENSES\.txt|starter\/(calculation(\.test)?\.ts|app\/[\w.]+)|types\/.*\.d\.ts))$/;
+    /^(bin\/leasefold\.js|host\.json|local\.settings\.sample\.json|package\.json|infra\/[\w/-]+\.(bicep|bicepparam|kql)|(README|CHANGELOG|SECURITY)\.md|LICENSE|docs\/.*\.(md|png|svg|json)|examples\/.*\.(md|mjs|ts|py)|python\/leasefold\.py|dist\/(ui\/(index\.html|app\.(js|css)|openapi\.json)|python\/leasefold\.py|\w[\w-]*\.(cjs|mjs|wasm)|LICENSES\.txt|starter\/(calculation(\.test)?\.ts|(app|python)\/[\w.]+)|types\/.*\.d\.ts))$/;
   expect(files.filter((file) => !allowed.test(file))).toEqual([]);
   expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "host.json", "dist/exact.wasm"]));
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(installed, file))).size));
@@ -157,6 +158,14 @@ test("what `new` writes passes its test, type-checks under plain nodenext and ke
   expect(checked, checked.out).toMatchObject({ code: 0, err: "" });
 });
 
+test.skipIf(!hasPython)("what `new --python` writes passes its test and type-checks", async () => {
+  const made = await leasefold("new", "--python", "snake");
+  expect(made, made.err).toMatchObject({ code: 0, out: expect.stringContaining("snake.py\n") });
+  const tested = await node("--test", "--test-reporter=tap", "snake.test.ts");
+  expect(tested, tested.out).toMatchObject({ code: 0, out: expect.stringMatching(/^# pass 4$/m) });
+  expect(await tsc("snake.ts", "snake.test.ts")).toMatchObject({ code: 0, out: "" });
+});
+
 test("`up` says in one line what to add, and works once it is there", async () => {
   expect(await leasefold("up")).toEqual({
     code: 2,
@@ -164,12 +173,45 @@ test("`up` says in one line what to add, and works once it is there", async () =
     err: "leasefold: the storage emulator is missing: install it with npm install --save-dev azurite@3\n",
   });
   await symlink(join(root, "node_modules/azurite"), join(folder, "node_modules/azurite"), "junction");
-  const up = await leasefold("up", "--detach", "--instances", "1", "--calculation", "./mine.ts");
+  const names = hasPython ? ["mine", "snake"] : ["mine"];
+  const files = names.flatMap((name) => ["--calculation", `./${name}.ts`]);
+  const up = await leasefold("up", "--detach", "--instances", "1", ...files);
   expect(up, up.err).toMatchObject({ code: 0 });
-  const { code, out, err } = await leasefold("submit", "mine", "--below", "1000", "--wait");
-  expect([code, err.includes("complete"), JSON.parse(out)]).toEqual([
-    0,
-    true,
-    { below: 1000, start: 871, steps: 178 },
-  ]);
+  for (const name of names) {
+    const { code, out, err } = await leasefold("submit", name, "--below", "1000", "--wait");
+    expect([code, err.includes("complete"), JSON.parse(out || "{}")], err).toEqual([
+      0,
+      true,
+      { below: 1000, start: 871, steps: 178 },
+    ]);
+  }
 });
+
+test.skipIf(!hasPython)(
+  "the Dockerfile that `new --python` writes copies what its worker needs",
+  async () => {
+    const lines = (await readFile(join(folder, "snake.Dockerfile"), "utf8")).split("\n");
+    const wordsOf = (instruction: string) =>
+      lines.filter((line) => line.startsWith(`${instruction} `)).map((line) => line.split(" ").slice(1));
+    // No Docker runs here: its files in a folder of their own, and the packages as npm has installed them.
+    const image = await mkdtemp(join(tmpdir(), "leasefold-image-"));
+    try {
+      for (const paths of wordsOf("COPY"))
+        for (const path of paths.slice(0, -1).filter((one) => !one.endsWith("*")))
+          await cp(join(folder, path), join(image, String(paths.at(-1)), basename(path)));
+      await symlink(join(folder, "node_modules"), join(image, "node_modules"), "junction");
+      const [entry = []] = wordsOf("ENTRYPOINT");
+      const [command, ...args] = JSON.parse(entry.join(" "));
+      expect(command).toBe("node");
+      const connection = (await leasefold("show", "connection")).out.trim();
+      const worked = await run(
+        process.execPath,
+        [...args, "--idle", "1s", "--connection", connection],
+        image,
+      );
+      expect(worked, worked.err).toMatchObject({ code: 0, out: expect.stringMatching(/computes snake for/) });
+    } finally {
+      await rm(image, { recursive: true, force: true });
+    }
+  },
+);

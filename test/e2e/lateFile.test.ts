@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { submit } from "../../src/engine/client/submit.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
 
-/** Files of an upstream that come late, are torn at first, or are wrong, in real processes (rule 35). */
+/** Files of an upstream that come late, are torn at first, or are wrong, in real processes (rule *waits*). */
 const file = fileURLToPath(new URL("../fixtures/late.calculation.ts", import.meta.url));
 const day = "2026-11-26";
 let app: RealApp;

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -19,6 +19,14 @@ let deployed: Instances | undefined;
 
 const { NODE_OPTIONS: _options, NODE_PATH: _path, DataStorage: _storage, ...inherited } = process.env;
 
+/** Yarn asks the registry that npm does, and keeps what it fetches in the folder. */
+const ofYarn = {
+  YARN_NPM_REGISTRY_SERVER: execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim(),
+  YARN_ENABLE_TELEMETRY: "0",
+  YARN_ENABLE_IMMUTABLE_INSTALLS: "0",
+  YARN_ENABLE_GLOBAL_CACHE: "0",
+};
+
 interface Ended {
   readonly code: number;
   readonly out: string;
@@ -28,7 +36,7 @@ interface Ended {
 /** On this Node, whatever the system's is. */
 async function run(file: string, args: readonly string[], cwd = app): Promise<Ended> {
   const path = `${dirname(process.execPath)}${delimiter}${inherited["PATH"]}`;
-  const env = { ...inherited, PATH: path, LEASEFOLD_STATE_DIR: join(folder, "state") };
+  const env = { ...inherited, ...ofYarn, PATH: path, LEASEFOLD_STATE_DIR: join(folder, "state") };
   return promisify(execFile)(file, args, { cwd, env, maxBuffer: 64_000_000 }).then(
     ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
     ({ code, stdout = "", stderr = "" }) => ({ code, out: stdout, err: stderr }),
@@ -53,6 +61,7 @@ beforeAll(async () => {
   const flags = ["--no-audit", "--no-fund", "--prefer-offline"];
   await succeed("npm", ["install", ...flags, join(folder, tarball)], tools);
   await succeed("npx", ["--no-install", "leasefold", "init", "../my-nightly"], tools);
+  for (const { name } of managers) await cp(app, join(folder, name), { recursive: true });
   // It asks for the tarball, as no registry has this version.
   await succeed("npm", ["install", ...flags]);
 });
@@ -85,6 +94,37 @@ test("up runs the main file of a user's app, and its calculation by name", async
   expect(failed).toMatchObject({ code: 2, err: expect.stringContaining("calculations: there is no folder") });
   await writeFile(main, text);
 });
+
+const managers = [
+  // Its packages need none of their install scripts, and without that flag pnpm asks about each.
+  { name: "pnpm", file: "pnpm/bin/pnpm.mjs", install: ["--ignore-scripts"], exec: ["exec"], own: {} },
+  // In archives (Plug'n'Play) the build finds no packages.
+  {
+    ...{ name: "yarn", file: "@yarnpkg/cli-dist/bin/yarn.js", install: [], exec: [] },
+    own: { ".yarnrc.yml": "nodeLinker: node-modules\n", "yarn.lock": "" },
+  },
+];
+
+test.each(managers)(
+  "the folder that init wrote is tested, run and built with $name",
+  async ({ name, file, install, exec, own }) => {
+    const at = join(folder, name);
+    for (const [path, text] of Object.entries(own)) await writeFile(join(at, path), text);
+    const by = (...args: string[]) =>
+      succeed(process.execPath, [join(root, "node_modules", file), ...args], at);
+    await by("install", ...install);
+    expect(await by("test")).toMatch(/pass 4\n.*fail 0\n/);
+    await by(...exec, "leasefold", "up", "--detach", "--instances", "1");
+    try {
+      const result = await by(...exec, "leasefold", "submit", "collatz", "--below", "1000", "--wait");
+      expect(JSON.parse(result)).toEqual({ below: 1000, start: 871, steps: 178 });
+    } finally {
+      await by(...exec, "leasefold", "down");
+    }
+    await by("run", "build");
+    expect((await readdir(join(at, "dist/node_modules"))).sort()).toEqual(["leasefold", "zod"]);
+  },
+);
 
 test("up --watch loads a calculation that is added to the folder of an app, once its name is its own", async () => {
   const folderOf = join(app, "src/calculations");

@@ -27,7 +27,7 @@ test("a run logs by its phases and terms, and not by its packs", async () => {
 /** Bytes of the row of one request in AppRequests: estimated. */
 const requestBytes = 1_000;
 
-test("a pack costs 0.05 KB of log, which docs/DEPLOY.md says: a sampled request row and no line", () => {
+test("a pack costs 0.05 KB of log, which docs/OPERATIONS.md says: a sampled request row and no line", () => {
   const root = join(import.meta.dirname, "../..");
   const { logging } = JSON.parse(readFileSync(join(root, "host.json"), "utf8")) as {
     logging: { applicationInsights: { samplingSettings: { maxSamplingPercentage: number } } };
@@ -35,7 +35,7 @@ test("a pack costs 0.05 KB of log, which docs/DEPLOY.md says: a sampled request 
   const share = logging.applicationInsights.samplingSettings.maxSamplingPercentage / 100;
   const perPack = (share * requestBytes) / 1_000;
   expect(perPack).toBe(0.05);
-  expect(readFileSync(join(root, "docs/DEPLOY.md"), "utf8")).toContain(`${perPack} KB`);
+  expect(readFileSync(join(root, "docs/OPERATIONS.md"), "utf8")).toContain(`${perPack} KB`);
 });
 
 test.each([

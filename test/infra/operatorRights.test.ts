@@ -15,7 +15,7 @@ import { type Asker, allows, grantedStorage, grantsOf, type Operation } from "./
 
 /**
  * Each command of the command line, with who may give it at least. What a command needs is what it asks of storage when
- * it runs; what somebody has is what the templates assign. docs/DEPLOY.md says the same to people.
+ * it runs; what somebody has is what the templates assign. docs/OPERATIONS.md says the same to people.
  */
 interface Line {
   readonly line: string;

@@ -348,17 +348,17 @@ export const plants: readonly Plant[] = [
   plant(
     "drift-page",
     /LEASEFOLD_BUDGET_S/,
-    inText("docs/SETTINGS.md", "| `LEASEFOLD_BUDGET_S` |", "| the budget |"),
+    inText("docs/OPERATIONS.md", "| `LEASEFOLD_BUDGET_S` |", "| the budget |"),
   ),
   plant(
     "drift-operations",
     /the alert stalled-run/,
-    inText("docs/OPERATIONS.md", "## stalled-run", "## stuck-run"),
+    inText("docs/OPERATIONS.md", "### stalled-run", "### stuck-run"),
   ),
   plant(
     "drift-version",
     /npm install --no-save --force @duckdb/,
-    inText("docs/DEPLOY.md", "@duckdb/node-bindings-linux-x64@", "@duckdb/node-bindings-linux-x64@0."),
+    inText("docs/OPERATIONS.md", "@duckdb/node-bindings-linux-x64@", "@duckdb/node-bindings-linux-x64@0."),
   ),
   plant(
     "drift-version",
@@ -513,11 +513,11 @@ export const plants: readonly Plant[] = [
     /4 cores with 2Gi/,
     deployed(workers, "properties.template.containers.0.resources.memory", "2Gi", inContainers),
   ),
-  plant("refused-registration", /Microsoft\.App/, inText("docs/DEPLOY.md", "`Microsoft.App`", "")),
+  plant("refused-registration", /Microsoft\.App/, inText("docs/OPERATIONS.md", "`Microsoft.App`", "")),
   plant(
     "refused-registration",
     /before "Five commands"/,
-    inText("docs/DEPLOY.md", "## Once per subscription\n", "## Five commands\n"),
+    inText("docs/OPERATIONS.md", "## Once per subscription\n", "## Five commands\n"),
   ),
   plant(
     "refused-subject",

@@ -249,7 +249,7 @@ test("a pause after the deadline of a run that keeps what is done does not hold 
     contentType: contentTypeOf(),
   }));
   const after = step(late, { spec: within, marker: paused, nodes }, notes, 62_000).state;
-  // All is there that a finish needs; "it counts from when a leader first sees the run, pauses included" (rule 22).
+  // All is there that a finish needs; "it counts from when a leader first sees the run, pauses included" (rule *run limits*).
   expect(Object.values(after.sealed).every(({ node }) => node)).toBe(true);
   const end = step(after, { spec: within, marker: paused }, notes, 86_400_000).state;
   expect(end.phase).toBe("finishing");

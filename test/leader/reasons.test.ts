@@ -40,7 +40,7 @@ function rowsOf(header: string): string[][] {
     );
 }
 
-test("the judgements of rule 18 are those of the code, in their order", () => {
+test("the judgements of the page are those of the code, in their order", () => {
   const told = rowsOf("it is").map(([is, , does]) => ({ is, does }));
   expect(told).toEqual(judgements.map((row) => ({ is: row.is, does: row.do })));
 });

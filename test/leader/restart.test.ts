@@ -7,6 +7,7 @@ import { beginGeneration, beginTurn } from "../../src/engine/leader/decide/resta
 import { tally, unfinishedPacks } from "../../src/engine/leader/decide/track.ts";
 import { emptyBitmap, encodeBitmap, fullBitmap, setBit } from "../../src/engine/model/bitmap.ts";
 import { shardOf, shardsOf } from "../../src/engine/model/packs.ts";
+import { spentInGeneration, spentOf } from "../../src/engine/model/spent.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, marker, part, parts, runNotes } from "../support/runFixtures.ts";
 import { draftOf, step } from "./deciding.ts";
@@ -40,6 +41,33 @@ test("a generation keeps whole shards with their node and opens every other one 
   expect(state).toMatchObject({ generation: 2, phase: "computing", cursor: 60, packsFailed: 0 });
   // Seven whole shards, three packs of shard 3, shard 5 in full, two packs of shard 8.
   expect(state.packsDone).toBe(7 * 20 + 3 + 20 + 2);
+});
+
+test("each generation has its own time and cost, and the run has their sum", () => {
+  const led = { planning: 1_000, computing: 60_000, finishing: 0, polls: 40 };
+  const ended = {
+    ...closed(),
+    led,
+    computeMs: 90_000,
+    packsComputed: 165,
+    finishedMs: 4_060_000,
+    createdMs: 4_000_000,
+  };
+  const before = spentOf(ended);
+  const state = beginGeneration(ended, { ...marker, generation: 2 }, 5_000_000);
+  expect(state).toMatchObject({ packsComputed: 0, computeMs: 0, led: { computing: 0, polls: 0 } });
+  expect(state.earlier).toEqual([{ generation: 1, tookMs: 60_000, ...before }]);
+  const own = spentInGeneration(state);
+  expect(own.cost.dollars).toBeLessThan(before.cost.dollars / 2);
+  expect(spentOf(state).cost.dollars).toBeCloseTo(before.cost.dollars + own.cost.dollars, 6);
+  expect(spentOf(state).calls.write).toBe(before.calls.write + own.calls.write);
+  let many: State = ended;
+  for (let generation = 2; generation < 40; generation += 1) {
+    const next = beginGeneration(many, { ...marker, generation }, 5_000_000);
+    many = { ...ended, ...next, finishedMs: 5_010_000, phase: "failed" };
+  }
+  expect(many.earlier).toHaveLength(16);
+  expect(many.earlier?.reduce((sum, { tookMs }) => sum + tookMs, 0)).toBe(60_000 + 37 * 10_000);
 });
 
 test("a retry computes exactly the packs without a partial, and what came late is not computed again", () => {

@@ -7,6 +7,7 @@ import { listMarkers } from "../../src/engine/leader/poll/markers.ts";
 import { totalCalls } from "../../src/engine/model/calls.ts";
 import { dueTimes } from "../../src/engine/model/dueTimes.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
+import { decodeMarker } from "../../src/engine/model/marker.ts";
 import { scheduleBlob, scheduledRunId } from "../../src/engine/model/names.ts";
 import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import { decodeMarks } from "../../src/engine/model/schedule.ts";
@@ -80,6 +81,16 @@ function dying(blobs: BlobStore, n: number, lands: boolean): Partial<BlobStore> 
     setMetadata: struck("setMetadata"),
   };
 }
+
+test("the run of a due time may cost what its schedule says", async () => {
+  const run = { params: { chunks: 1, list: false }, cap: 3, maxCost: 0.5 };
+  const { world, storage, names, serveAll, runs } = await scheduled("allow", run);
+  await world.advance(minuteMs);
+  await serveAll("t1");
+  const found = await storage.blobs.head(names.active, (await runs())[0] ?? "");
+  if (found.kind === "missing") throw new Error("no run was submitted");
+  expect(decodeMarker(found.properties.metadata, "it")).toMatchObject({ cap: 3, dollars: 0.5 });
+});
 
 test("of thousands of due times each has one run or was skipped, with leaders that die at any call and runs that are deleted", async () => {
   const { world, storage, names, serveAll, marksNow, log } = await scheduled();

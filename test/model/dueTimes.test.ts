@@ -9,7 +9,7 @@ const timesOf = (cron: string, timeZone: string, from: string, count: number): s
     new Date(ms).toISOString().slice(0, 16),
   );
 
-/** The table of docs/SCHEDULES.md: Berlin skips 02:00 to 03:00 on 29 March 2026 and repeats it on 25 October. */
+/** The table of docs/OPERATIONS.md: Berlin skips 02:00 to 03:00 on 29 March 2026 and repeats it on 25 October. */
 describe("where clocks change", () => {
   const [spring, autumn] = ["2026-03-28T12:00Z", "2026-10-24T12:00Z"];
   test.each([

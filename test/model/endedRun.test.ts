@@ -77,7 +77,7 @@ test("a completion event decodes and fits a message of a queue, whatever the doc
 });
 
 test("the example of the page is a completion event", () => {
-  const page = readFileSync(join(import.meta.dirname, "../../docs/NOTICES.md"), "utf8");
+  const page = readFileSync(join(import.meta.dirname, "../../docs/OPERATIONS.md"), "utf8");
   const example: unknown = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "");
   expect(endedRunSchema.parse(example)).toEqual(example);
 });

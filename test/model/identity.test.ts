@@ -25,7 +25,7 @@ describe("the identity of a calculation's code", () => {
     );
     expect(refusedText({ wanted: first, theirs: [] })).toBe(
       "no instance has mc-var 3f2a8b1c9d0e; they have no calculation of that name (name its file in LEASEFOLD_CALCULATIONS, " +
-        'or package it: docs/DEPLOY.md, "Your own calculation")',
+        'or package it: docs/OPERATIONS.md, "Your own calculation")',
     );
   });
 });

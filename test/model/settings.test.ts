@@ -32,9 +32,10 @@ describe("settings", () => {
   });
 });
 
-test("docs/SETTINGS.md names every setting there is, with its default, and no other", () => {
-  const page = readFileSync(new URL("docs/SETTINGS.md", root), "utf8");
-  const rows = [...page.matchAll(/^\| `(LEASEFOLD_\w+)` \|[^|]*\|([^|]*)\|/gm)].map(([, name, value]) => ({
+test("docs/OPERATIONS.md names every setting there is, with its default, and no other", () => {
+  const page = readFileSync(new URL("docs/OPERATIONS.md", root), "utf8");
+  const table = /^\| name \| unit \|[\s\S]*?\n\n/m.exec(page)?.[0] ?? "";
+  const rows = [...table.matchAll(/^\| `(LEASEFOLD_\w+)` \|[^|]*\|([^|]*)\|/gm)].map(([, name, value]) => ({
     name: name as string,
     value: /^`(.*)`$/.exec((value ?? "").trim())?.[1],
   }));

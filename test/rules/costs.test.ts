@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const page = readFileSync(join(root, "docs/DEPLOY.md"), "utf8");
+const page = readFileSync(join(root, "docs/OPERATIONS.md"), "utf8");
 
 /** Rows of tables whose last column is a sum in dollars: what, assumption, arithmetic, dollars. */
 const rows = page
@@ -27,7 +27,7 @@ function computed(arithmetic: string): number {
     .reduce((sum, one) => sum + one, 0);
 }
 
-test("every cost of docs/DEPLOY.md is what its arithmetic gives", () => {
+test("every cost of docs/OPERATIONS.md is what its arithmetic gives", () => {
   expect(rows.length).toBeGreaterThan(10);
   const wrong = rows.filter(([, , arithmetic = "", dollars]) => computed(arithmetic).toFixed(2) !== dollars);
   expect(wrong.map(([what, , arithmetic = ""]) => `${what}: ${computed(arithmetic).toFixed(2)}`)).toEqual([]);
@@ -43,8 +43,8 @@ const figure = /(?<![\w`.-])\$?\d[\d,.]*\s?(?:s|ms|seconds?|minutes?|KB|MB|GB|%)
 /** What may stand beside a figure: its source, a setting in code font, or the word for a guess. */
 const sourced = /\]\(|https?:|estimated|`[^`]+`|\btest\/|list price|measured|counted|the query|sampled/;
 
-test("DEPLOY and OPERATIONS have no figure without a source, a setting or the word estimated in its paragraph or row", () => {
-  const bare = ["docs/DEPLOY.md", "docs/OPERATIONS.md"].flatMap((file) =>
+test("OPERATIONS has no figure without a source, a setting or the word estimated in its paragraph or row", () => {
+  const bare = ["docs/OPERATIONS.md"].flatMap((file) =>
     readFileSync(join(root, file), "utf8")
       .replace(/```[\s\S]*?```/g, "")
       .split(/\n\n/)

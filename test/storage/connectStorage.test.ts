@@ -39,6 +39,40 @@ describe("connecting to storage", () => {
     for (const one of asked) expect(one).toMatch(version);
   });
 
+  it.each([301, 302, 303, 307, 308])(
+    "follows no redirect with status %i, which could lead to any host",
+    async (status) => {
+      const reached: string[] = [];
+      const elsewhere = createServer(({ url }, response) => {
+        reached.push(String(url));
+        response.writeHead(404).end();
+      }).listen(0, "127.0.0.1");
+      await once(elsewhere, "listening");
+      let asked = 0;
+      const server = createServer(({ url }, response) => {
+        asked += 1;
+        const location = `http://localhost:${(elsewhere.address() as AddressInfo).port}${url}`;
+        response.writeHead(status, { location }).end();
+      }).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+      const signed = "SharedAccessSignature=sv=2025-07-05&sig=eA%3D%3D";
+      const storage = connectStorage({
+        connectionString: `BlobEndpoint=${at};QueueEndpoint=${at};${signed}`,
+      });
+      const { blobs, queues } = storage;
+      const calls = [
+        ...[blobs.head("c", "b"), blobs.read("c", "b"), blobs.list("c", ""), blobs.create("c", "b", "x")],
+        ...[queues.peek("queue", 1), queues.send("queue", "x"), storage.about?.facts()],
+      ];
+      const answers = await Promise.allSettled(calls);
+      server.close();
+      elsewhere.close();
+      expect(answers.map((one) => one.status)).toEqual(calls.map(() => "rejected"));
+      expect([asked, reached]).toEqual([calls.length, []]);
+    },
+  );
+
   it.each(["", "nonsense", "UseDevelopmentStorage=false", "AccountName=x;AccountKey=abc=="])(
     "says before the first call that a connection string is wrong: %s",
     (connectionString) => {

@@ -52,11 +52,15 @@ describe("the system's randomness", () => {
 
 it("a heap that is shrunk holds no garbage, and code of other contexts cannot collect it", async () => {
   vi.useRealTimers();
-  const garbage = new WeakRef(new Array(1_000).fill(0));
+  const garbage = manyLists();
   await turn();
-  expect(garbage.deref()).toHaveLength(1_000);
+  const alive = () => garbage.filter((one) => one.deref() !== undefined).length;
+  expect(alive()).toBeGreaterThan(50);
   await turn();
   shrinkHeap();
-  expect(garbage.deref()).toBeUndefined();
+  // What the engine still has in a register is alive.
+  expect(alive()).toBeLessThan(5);
   expect(runInNewContext("typeof gc")).toBe("undefined");
 });
+
+const manyLists = () => Array.from({ length: 100 }, () => new WeakRef(new Array(1_000).fill(0)));

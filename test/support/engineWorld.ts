@@ -70,6 +70,7 @@ export interface SubmitRequest {
   readonly packSize?: number;
   readonly tolerate?: Spec["tolerate"];
   readonly cap?: number;
+  readonly maxCost?: number;
   readonly attempts?: number;
   readonly retryAfterS?: number[];
   readonly deadline?: { readonly ms: number; readonly keep: boolean };

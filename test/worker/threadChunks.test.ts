@@ -7,7 +7,7 @@ import { chunksNamed, ThreadEndedError } from "../../src/engine/model/chunkError
 import { CalculationError } from "../../src/engine/model/errors.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
 
-/** Which chunk of a pack ends its thread or its time (docs/ARCHITECTURE.md, rule 32). */
+/** Which chunk of a pack ends its thread or its time (rule *failed chunks*). */
 
 const file = join(import.meta.dirname, "..", "fixtures", "failing.calculation.ts");
 const task = { urgent: false, limitMs: 20_000 };

@@ -86,6 +86,18 @@ describe.skipIf(!hasPython)("a calculation that is a command, in a thread", () =
     },
   );
 
+  test("fails without the lines that another run had printed", async () => {
+    const { made, lines } = await printing((options) => pool.compute(pack("half a line", 2), options));
+    expect(json(made)).toBe(3);
+    expect(lines.slice(-3).map(({ text }) => text)).toEqual(["1 %", "2 %", "of one run"]);
+    const { message } = await failureOf(pool.compute({ ...pack("exits", 0), to: 1 }, task));
+    expect(message).toMatch(/it printed: chunk 0 of \d+$/);
+  });
+
+  test.each(["spawn", "forkserver", "fork"])("computes in a pool of processes by %s", async (method) => {
+    expect(json(await pool.compute(pack(method), task))).toBe(1 + 14 + 4);
+  });
+
   test("that hangs in native code is killed at the time limit with all it started, and leaves no entry of a process", async () => {
     const lines: string[] = [];
     const onPrint: TaskOptions["onPrint"] = (line) => void lines.push(line?.text ?? "");

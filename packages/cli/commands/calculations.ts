@@ -17,7 +17,14 @@ import type { Session } from "../cli.ts";
 import { filesHere } from "../connect.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { isRequired } from "../freeOptions.ts";
-import { calculationCommand, checkRange, folderOption, optionNames, wholeOption } from "../options.ts";
+import {
+  calculationCommand,
+  checkRange,
+  envOption,
+  folderOption,
+  optionNames,
+  wholeOption,
+} from "../options.ts";
 import { wrapped } from "../render/table.ts";
 import { count, countOf, oneLine, shellText, wrap } from "../render/text.ts";
 import { firstCalculation, writeApp } from "../starter/writeApp.ts";
@@ -79,9 +86,10 @@ export function addNew(program: Command, session: Session): void {
       "--dir <folder>",
       "folder to create it in, which may be new (default: here, or calculations/ in a clone)",
     )
-    .action(async (name: string, { dir }: { dir?: string }) => {
+    .option("--python", "one that a program in Python computes, with a Dockerfile for its workers")
+    .action(async (name: string, { dir, python }: { dir?: string; python?: boolean }) => {
       const { cli } = session;
-      const { node, root, ...made } = await writeStarter(name, { folder: cli.folder, dir });
+      const { node, root, ...made } = await writeStarter(name, { folder: cli.folder, dir, python });
       const shown = (path: string): string => oneLine(relative(cli.folder, path));
       // There the package is found, which need not be so where the reader stands.
       const there = dir === undefined ? cli.folder : dirname(made.calculation);
@@ -98,9 +106,7 @@ export function addNew(program: Command, session: Session): void {
       // The project that was written has a script for it.
       const npmTest = made.project.some((path) => path.endsWith("package.json")) ? "npm test, or " : "";
       if (session.json()) return await session.printJson({ name, ...made, next, runTest: test });
-      await session.print(
-        `wrote ${[made.calculation, made.test, ...made.project].map(shown).join("\n      ")}`,
-      );
+      await session.print(`wrote ${[...made.files, ...made.project].map(shown).join("\n      ")}`);
       if (made.linked !== undefined) await session.print(`linked ${shown(made.linked)}, which both import`);
       if (made.linked !== undefined && made.project.length === 0)
         await session.print(
@@ -144,6 +150,7 @@ export function addCheck(program: Command, session: Session): void {
     .option("--chunks <n>", "number of neighboring chunks to test with, at most (default: 200)", wholeOption)
     .option("--limit <s>", "seconds that one call of your code may take", wholeOption, 30)
     .addOption(folderOption())
+    .addOption(envOption())
     .usage("<file or name> [--<parameter> <value> …] [options]")
     .action(
       async (

@@ -1,7 +1,11 @@
 import type { Command } from "commander";
-import { type LogLine, type LogsQuery, logs } from "../../../src/engine/client/logs.ts";
+import { clientLimits } from "../../../src/engine/client/client.ts";
+import type { LogLine, LogsQuery } from "../../../src/engine/client/logs.ts";
+import { InputError } from "../../../src/engine/model/errors.ts";
 import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
+import { findLocalFile, localFilePath, logFileOf } from "../local/localFile.ts";
+import { readPrivate } from "../local/privateFile.ts";
 import { checkRange, wholeOption } from "../options.ts";
 import { count, countOf, oneLine, paint } from "../render/text.ts";
 
@@ -11,22 +15,28 @@ const followEveryMs = 1_000;
 export function addLogs(program: Command, session: Session): void {
   program
     .command("logs")
-    .argument("<run>", "id of the run")
+    .argument("[run]", "id of the run")
     .description("show what the code of a run printed, with its chunk, attempt and instance")
+    .option("--instances", "instead what the instances of up --detach printed")
     .option("--chunk <n>", "only that of one chunk", wholeOption)
     .option("--max <n>", "lines at most, the newest (default: 1000)", wholeOption)
     .option("--follow", "continue until the run has ended")
-    .action(async (run: string, { follow, ...query }: LogsQuery & { readonly follow?: boolean }) => {
+    .action(async (run: string | undefined, { follow, instances, ...query }: Options) => {
       for (const [name, value] of Object.entries(query)) checkRange(name, value as number, 0);
-      const client = await session.client();
-      const { status } = (await apiOf(session)).run(run);
+      if ((run === undefined) !== (instances === true))
+        throw new InputError("invalid", "one-log", "give either the id of a run or --instances");
+      if (run === undefined) return await instanceLog(session, query.max);
+      const { status, logs } = (await apiOf(session)).run(run);
       const { clock, signal } = session.cli;
       const known = new Set<string>();
+      let since: string | undefined;
       for (;;) {
         const active = follow === true && (await status()).active;
-        const found = await logs(client, run, { ...query, known });
+        const found = await logs({ ...query, since });
         if (session.json() && follow !== true) return await session.printJson(found);
-        for (const line of found.lines) {
+        const lines = found.lines.filter(({ attempt }) => !known.has(attempt));
+        since = found.until;
+        for (const line of lines) {
           known.add(line.attempt);
           await session.print(session.json() ? JSON.stringify(line) : textOf(session, line));
         }
@@ -34,6 +44,24 @@ export function addLogs(program: Command, session: Session): void {
         await clock.sleep(followEveryMs, signal);
       }
     });
+}
+
+async function instanceLog({ cli }: Session, max: number = clientLimits.logLinesShown): Promise<void> {
+  const found = await findLocalFile(cli.env, cli.folder);
+  const path = found.kind === "missing" ? await localFilePath(cli.env, cli.folder) : found.path;
+  const text = await readPrivate(logFileOf(path));
+  if (text === undefined)
+    throw new InputError(
+      "unknown",
+      "no-log",
+      "no instances were started here by up --detach; those of a terminal print there",
+    );
+  await cli.out.write(`${text.trimEnd().split("\n").slice(-max).join("\n")}\n`);
+}
+
+interface Options extends Omit<LogsQuery, "since"> {
+  readonly follow?: boolean;
+  readonly instances?: boolean;
 }
 
 /** A person sees at once whether something is missing, and how to see it. */

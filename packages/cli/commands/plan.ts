@@ -3,7 +3,7 @@ import { sampleLimitMs } from "../../../src/engine/calculation/timeChunks.ts";
 import type { RunEstimate } from "../../../src/engine/client/estimate/estimateRun.ts";
 import { callsOf, type FileUse } from "../../../src/engine/client/estimate/fileUse.ts";
 import type { CallCounts } from "../../../src/engine/model/calls.ts";
-import { costText, prefixesText } from "../../../src/engine/model/figures.ts";
+import { costText, overMaxCost, prefixesText } from "../../../src/engine/model/figures.ts";
 import { limits } from "../../../src/engine/model/limits.ts";
 import { pricesSource } from "../../../src/engine/model/prices.ts";
 import { askedCalculation } from "../askedCalculation.ts";
@@ -11,7 +11,7 @@ import { adviceOnWaits } from "../check/laws/advice.ts";
 import type { Session } from "../cli.ts";
 import { calculationFailed } from "../exitCodes.ts";
 import { readFreeOptions } from "../freeOptions.ts";
-import { calculationCommand, optionNames, wholeOption } from "../options.ts";
+import { calculationCommand, dollarsOption, envOption, optionNames, wholeOption } from "../options.ts";
 import { classesText, type Fact, factLines } from "../render/runDetails.ts";
 import { bytes, count, countOf, duration, oneLine, paint } from "../render/text.ts";
 
@@ -19,23 +19,26 @@ interface Options {
   readonly param?: readonly string[];
   readonly packSize?: number;
   readonly workers?: number;
+  readonly maxCost?: number;
 }
 
 /** `leasefold plan <calculation>`: size, duration and cost estimate of a run. Needs storage only if the calculation reads files. */
 export function addPlan(program: Command, session: Session): void {
   calculationCommand(program, "plan", "name of a calculation, or the file of your own, such as ./mine.ts")
     .description("plan a run here and time a few chunks, to estimate its size, duration and cost")
+    .addOption(envOption())
     .option("--pack-size <n>", "chunks per pack, instead of what is measured", wholeOption)
     .option(
       "--workers <n>",
       "packs computed at once (default: threads of local instances, or those that beat, or 20)",
       wholeOption,
     )
+    .option("--max-cost <dollars>", "say whether the run would reach this cost", dollarsOption)
     .action(async (calculation: string, options: Options, command: Command) => {
-      const { param, packSize, workers } = options;
+      const { param, packSize, workers, maxCost } = options;
       const { params: rows, plan } = await askedCalculation(session, calculation);
       const params = readFreeOptions(command.args.slice(1), param, rows, optionNames(command));
-      const planned = await plan({ params, packSize, workers });
+      const planned = await plan({ params, packSize, workers, maxCost });
       if (planned.failed !== undefined) session.exitCode = calculationFailed;
       if (session.json()) return await session.printJson(planned);
       if (planned.failed !== undefined)
@@ -60,6 +63,7 @@ function factsOf(run: RunEstimate, pinned: number | undefined): readonly Fact[] 
     ];
   }
   const { calls } = run;
+  const over = overMaxCost(run);
   const about = run.chunkMs < sampleLimitMs ? "about" : "at least";
   return [
     ["chunks", `${count(run.chunks)}, each ${about} ${short(run.chunkMs)} on this machine`],
@@ -79,6 +83,7 @@ function factsOf(run: RunEstimate, pinned: number | undefined): readonly Fact[] 
     ...filesFacts(run),
     ["", `${calls.perChunk.toPrecision(2)} a chunk`],
     ["dollars", costText(run)],
+    ...(over === undefined ? [] : [["", over] as const]),
     ["", `on instances of ${count(run.memoryMb)} MB that compute as fast as this machine`],
   ];
 }

@@ -235,7 +235,7 @@ async function tellVerification(
       ({ chunks, error, outcome }) => error?.message ?? `${count(chunks)} chunks: ${outcome}`,
     );
     const line =
-      stop.others.length === 0 ? said : paint(session.cli.out, "red", `stop: ${differs.join("; ")}`);
+      stop.others.length === 0 ? said : paint(session.cli.out, "red", `stop: ${oneLine(differs.join("; "))}`);
     await session.print(`${run}: ${line}`);
   }
   if (packs.missing > 0)

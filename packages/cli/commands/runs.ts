@@ -1,20 +1,25 @@
 import { type Command, Option } from "commander";
 import { type ListedRun, listPhases } from "../../../src/engine/client/runs.ts";
+import { overviewText } from "../../../src/engine/model/overviewText.ts";
+import type { Overview } from "../../client/apiTypes.ts";
 import type { RunsOptions } from "../../client/leasefoldClient.ts";
 import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { repeated, wholeOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
-import { clipped, type Row, right, table } from "../render/table.ts";
+import { clipped, dropped, type Row, right, table } from "../render/table.ts";
 import {
   count,
   duration,
   ofAllText,
   oneLine,
+  paint,
   percent,
   progressToStop,
+  type Screen,
   stateText,
   styleOfWord,
+  wrap,
 } from "../render/text.ts";
 
 /** `leasefold runs`: active runs, then those that have ended, a page at a time. */
@@ -31,13 +36,24 @@ export function addRuns(program: Command, session: Session): void {
     .addOption(new Option("--phase <phase>", "only runs in this phase").choices(listPhases))
     .option("--calculation <name>", "only runs of this calculation")
     .option("--tag <key=value>", "only runs with this tag; repeatable", repeated)
-    .option("--since <time>", "only runs submitted since: 2026-11-23, or so long ago, such as 30d")
+    .option(
+      "--since <time>",
+      "first what became of the runs since, and what helps those that failed: yesterday, 2026-11-23, 30d",
+    )
     .option("--prefix <text>", "only runs whose id begins so")
     .action(async (query: RunsOptions) => {
-      const page = await (await apiOf(session)).runs(query);
+      const { since, phase, cursor, limit: _limit, ...others } = query;
+      const api = await apiOf(session);
+      const page = await api.runs(query);
       const { runs: all } = page;
+      const overview =
+        since === undefined || phase !== undefined || cursor !== undefined
+          ? undefined
+          : await api.overview({ since, ...others });
       await session.noteInstancesDown();
-      if (session.json()) return await session.printJson(page);
+      if (session.json()) return await session.printJson({ ...page, ...(overview && { overview }) });
+      if (overview !== undefined)
+        await session.print(`${overviewLines(session.cli.out, overview, since ?? "")}\n`);
       const more = page.cursor !== undefined;
       if (all.length === 0 && !more) return await session.print("no runs");
       await session.cli.out.write(tableOf(session.cli.out, all));
@@ -46,10 +62,21 @@ export function addRuns(program: Command, session: Session): void {
     });
 }
 
+/** What became of them, and of each that failed why, and what helps. */
+function overviewLines(screen: Screen, overview: Overview, since: string): string {
+  const failed = overview.attention.flatMap(({ run, word, message, cure }) => [
+    "",
+    `${run}  ${paint(screen, styleOfWord(word as ListedRun["word"]), stateText({ word }))}`,
+    ...wrap(oneLine(message), screen.columns - 2).map((line) => `  ${line}`),
+    ...(cure ? wrap(`${cure.command}  ${cure.text}`, screen.columns - 4).map((line) => `    ${line}`) : []),
+  ]);
+  return [paint(screen, "bold", overviewText(overview, since)), ...failed].join("\n");
+}
+
 const tableOf = (screen: Parameters<typeof table>[0], all: readonly ListedRun[]): string =>
   table(
     screen,
-    ["RUN", "STATE", right("DONE"), right("PACKS"), right("ELAPSED"), clipped("CALCULATION")],
+    ["RUN", "STATE", right("DONE"), dropped("PACKS"), right("ELAPSED"), clipped("CALCULATION")],
     all.map(rowOfRun),
   );
 

@@ -4,10 +4,11 @@ import { command } from "../../../src/engine/client/commands/command.ts";
 import type { Change } from "../../../src/engine/client/commands/decideCommand.ts";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { InputError, isUnreadable } from "../../../src/engine/model/errors.ts";
+import { maxCostText } from "../../../src/engine/model/figures.ts";
 import { apiOf } from "../apiHere.ts";
 import { refuseChanged } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
-import { wholeOption } from "../options.ts";
+import { badOption, dollarsOption, wholeOption } from "../options.ts";
 import { bytes, count, countOf, stateText } from "../render/text.ts";
 import { checkWritable } from "../saveBytes.ts";
 import { waitForEnd } from "../watchRun.ts";
@@ -26,9 +27,14 @@ export function addPauseAndResume(program: Command, session: Session): void {
 
 export function addCap(program: Command, session: Session): void {
   onRun(program, "cap")
-    .description("limit how many packs of a run are in flight")
-    .argument("<n>", "packs in flight at most", wholeOption)
-    .action((run: string, cap: number) => giveCommand(session, run, { kind: "cap", cap }));
+    .description("limit how many packs of a run are in flight, or what it may cost")
+    .argument("[n]", "packs in flight at most", wholeOption)
+    .option("--cost <dollars>", "what it may cost; a run that was paused at less goes on", dollarsOption)
+    .action((run: string, cap: number | undefined, { cost: maxCost }: { readonly cost?: number }) => {
+      if (cap === undefined && maxCost === undefined)
+        throw badOption("cost", "give how many packs may be in flight, or --cost, or both");
+      return giveCommand(session, run, { kind: "cap", cap, maxCost });
+    });
 }
 
 export function addCancel(program: Command, session: Session): void {
@@ -121,7 +127,8 @@ async function giveCommand(session: Session, run: string, change: Change): Promi
   }
   if (session.json()) return await session.printJson({ ...given, answer, word: view.word });
   const done = given.changed ? `accepted${workOf(change, view)}` : "it was so before";
-  const told = answer === "pending" ? "asked; no leader has answered yet" : `${done}; ${stateText(view)}`;
+  const state = view.pauseReason === undefined ? stateText(view) : `${stateText(view)}: ${maxCostText(view)}`;
+  const told = answer === "pending" ? "asked; no leader has answered yet" : `${done}; ${state}`;
   await session.print(`${given.run}  ${what}: ${told}`);
 }
 
@@ -132,6 +139,13 @@ function workOf({ kind }: Change, { packs }: RunView): string {
 }
 
 function textOf(change: Change): string {
-  if (change.kind === "cap") return `cap ${change.cap}`;
+  if (change.kind === "cap") {
+    const { cap, maxCost } = change;
+    return [
+      "cap",
+      ...(cap === undefined ? [] : [cap]),
+      ...(maxCost === undefined ? [] : ["--cost", maxCost]),
+    ].join(" ");
+  }
   return change.kind === "cancel" && change.keep === true ? "cancel --keep" : change.kind;
 }

@@ -3,7 +3,7 @@ import { clientLimits } from "../../../src/engine/client/client.ts";
 import type { RunRequest } from "../../../src/engine/client/runRequest.ts";
 import type { Submitted } from "../../../src/engine/client/submit.ts";
 import { canonicalJson } from "../../../src/engine/model/decode.ts";
-import { tagsText } from "../../../src/engine/model/figures.ts";
+import { dollars, tagsText } from "../../../src/engine/model/figures.ts";
 import { limits } from "../../../src/engine/model/limits.ts";
 import { priorities } from "../../../src/engine/model/priority.ts";
 import { askedCalculation } from "../askedCalculation.ts";
@@ -12,6 +12,7 @@ import { readFreeOptions } from "../freeOptions.ts";
 import {
   badOption,
   calculationCommand,
+  dollarsOption,
   durationOption,
   optionNames,
   pausesOption,
@@ -20,13 +21,12 @@ import {
   toleranceOption,
   wholeOption,
 } from "../options.ts";
-import { paint } from "../render/text.ts";
 import { checkWritable } from "../saveBytes.ts";
 import { noteUntaken, waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
 export interface LimitOptions
-  extends Pick<RunRequest, "packSize" | "workers" | "cap" | "priority" | "tolerate" | "attempts"> {
+  extends Pick<RunRequest, "packSize" | "workers" | "cap" | "maxCost" | "priority" | "tolerate" | "attempts"> {
   readonly packLimit?: number;
   readonly retryAfter?: number[];
   readonly deadline?: number;
@@ -59,6 +59,11 @@ export const limitOptions = (command: Command): Command =>
       new Option("--priority <priority>", "its part of the workers beside other runs").choices(priorities),
     )
     .option(
+      "--max-cost <dollars>",
+      "send nothing that would bring the estimated cost above, retries included; the run then pauses",
+      dollarsOption,
+    )
+    .option(
       "--tolerate <n>",
       "chunks that may fail: a number such as 10, or a share such as 1%",
       toleranceOption,
@@ -82,6 +87,7 @@ export function limitsOf({
   packSize,
   workers,
   cap,
+  maxCost,
   priority,
   tolerate,
   attempts,
@@ -92,7 +98,7 @@ export function limitsOf({
   const { keep = false } = options;
   if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
   const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
-  return { packSize, workers, cap, priority, tolerate, attempts, retryAfterS, packLimitMs, deadline };
+  return { packSize, workers, cap, maxCost, priority, tolerate, attempts, retryAfterS, packLimitMs, deadline };
 }
 
 /** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */
@@ -143,7 +149,7 @@ export function addSubmit(program: Command, session: Session): void {
 /** Says where an option does not take effect as it was given. */
 async function noteWhatHolds(
   session: Session,
-  { cap, packLimitMs, tags }: Pick<RunRequest, "cap" | "packLimitMs" | "tags">,
+  { cap, maxCost, packLimitMs, tags }: Pick<RunRequest, "cap" | "maxCost" | "packLimitMs" | "tags">,
   { run, created, ...held }: Submitted,
 ): Promise<void> {
   if (packLimitMs !== undefined && packLimitMs > (held.packLimitMs ?? limits.packLimitMs)) {
@@ -153,6 +159,10 @@ async function noteWhatHolds(
   if (!created && cap !== undefined && (held.cap ?? cap) !== cap)
     await session.note(
       `--cap: ${run} keeps its cap of ${held.cap}; change it with "leasefold cap ${run} ${cap}"`,
+    );
+  if (!created && maxCost !== undefined && held.cap !== undefined && held.maxCost !== maxCost)
+    await session.note(
+      `--max-cost: ${run} keeps ${held.maxCost === undefined ? "that of the app" : dollars(held.maxCost)}; change it with "leasefold cap ${run} --cost ${maxCost}"`,
     );
   if (!created && tags !== undefined && canonicalJson(tags) !== canonicalJson(held.tags ?? {}))
     await session.note(keptTags({ run, ...held }));
@@ -178,7 +188,7 @@ async function tell(session: Session, submitted: Submitted): Promise<void> {
   if (session.json()) return await session.printJson(submitted);
   await session.print(`${submitted.run}${submitted.created ? "" : ` ${before(submitted)}`}`);
   if (session.cli.out.isTty) {
-    await session.note(paint(session.cli.err, "dim", `follow it: leasefold watch ${submitted.run}`));
+    await session.note(`follow it: leasefold watch ${submitted.run}`, "dim");
   }
   await session.noteInstancesDown();
   // A script continues without a pause; a person wants to know that nothing happens.

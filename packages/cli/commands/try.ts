@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { describeParams } from "../../../src/engine/calculation/params.ts";
 import { userFrames } from "../../../src/engine/calculation/placeOf.ts";
+import type { Client } from "../../../src/engine/client/client.ts";
 import { CalculationError, failRunCode, laterCode } from "../../../src/engine/model/errors.ts";
 import { registryFor } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
@@ -12,6 +13,7 @@ import {
   badOption,
   calculationCommand,
   checkRange,
+  envOption,
   folderOption,
   optionNames,
   wholeOption,
@@ -19,6 +21,7 @@ import {
 import { type Fact, factLines } from "../render/runDetails.ts";
 import { bytes, clip, count, duration, oneLine } from "../render/text.ts";
 import type { Tried } from "../try/tryChunk.ts";
+import { withUserEnv } from "../try/withUserEnv.ts";
 
 interface Options {
   readonly chunk?: number;
@@ -35,55 +38,68 @@ export function addTry(program: Command, session: Session): void {
     .description("compute one chunk here: see what it prints, debug it, profile it")
     .option("--chunk <n>", "which one (default: 0, or with --run its first that failed)", wholeOption)
     .addOption(folderOption().conflicts("run"))
+    .addOption(envOption())
     .option("--run <run>", "take parameters and recorded input of this run")
     .option("--inspect", "wait for a debugger, and stop where your compute is called")
     .option("--profile <file>", "write a CPU profile of it, such as out.cpuprofile")
     .usage("<file or name> [--<parameter> <value> …] [options]")
-    .action(async (asked: string, options: Options, command: Command) => {
-      const { run, chunk, profile, inspect = false } = options;
-      if (chunk !== undefined) checkRange("chunk", chunk, 0);
-      const { cli } = session;
-      const { calculations, name } = await registryFor(cli, asked);
-      const calculation = calculations.get(name);
-      const tokens = command.args.slice(1);
-      const rows = describeParams(calculation);
-      const { access, source } = filesHere(cli, () => session.client(), options.folder);
-      const own = readFreeOptions(tokens, options.param, rows, optionNames(command));
-      const given = source === undefined ? own : withSource("folder", { name, params: rows }, own, source);
-      if (run !== undefined && Object.keys(given).length > 0)
-        throw badOption("run", "its parameters are those of the run; give none beside it");
-      const { planChunk, recordedChunk, tryChunk } = await import("../try/tryChunk.ts");
-      const how = {
-        access,
-        clock: cli.clock,
-        inspect,
-        profile: profile === undefined ? undefined : resolve(cli.folder, profile),
-      };
-      // A chunk that never ends its turn leaves no handler one: the system then ends this process, as it should.
-      process.removeAllListeners("SIGINT");
-      if (inspect) await waitForDebugger(session);
-      const print = process.stdout.write;
-      // What user code prints must not mix with the answer.
-      process.stdout.write = process.stderr.write.bind(process.stderr);
-      try {
-        const planned =
-          run === undefined
-            ? await planChunk(calculations, calculation, given, { ...how, index: chunk ?? 0 })
-            : await recordedChunk(await session.client(), calculations, { run, name, index: chunk });
-        if (planned.other !== undefined) await session.note(planned.other);
-        const tried = await tryChunk(calculation, planned, how);
-        process.stdout.write = print;
-        await tell(session, name, tried, profile);
-      } catch (error) {
-        if (error instanceof CalculationError && error.cause instanceof Error)
-          for (const frame of userFrames(error.cause)) await session.note(frame.trim());
-        const asked = error instanceof CalculationError ? askedText(error) : undefined;
-        if (asked !== undefined) await session.note(asked);
-        throw error;
-      } finally {
-        process.stdout.write = print;
-      }
-    });
+    .action((asked: string, options: Options, command: Command) =>
+      withUserEnv((asOurs) =>
+        tryOne(session, { asked, options, command }, () => asOurs(() => session.client())),
+      ),
+    );
+}
+
+interface Asked {
+  readonly asked: string;
+  readonly options: Options;
+  readonly command: Command;
+}
+
+async function tryOne(session: Session, { asked, options, command }: Asked, client: () => Promise<Client>) {
+  const { run, chunk, profile, inspect = false } = options;
+  if (chunk !== undefined) checkRange("chunk", chunk, 0);
+  const { cli } = session;
+  const { calculations, name } = await registryFor(cli, asked);
+  const calculation = calculations.get(name);
+  const tokens = command.args.slice(1);
+  const rows = describeParams(calculation);
+  const { access, source } = filesHere(cli, client, options.folder);
+  const own = readFreeOptions(tokens, options.param, rows, optionNames(command));
+  const given = source === undefined ? own : withSource("folder", { name, params: rows }, own, source);
+  if (run !== undefined && Object.keys(given).length > 0)
+    throw badOption("run", "its parameters are those of the run; give none beside it");
+  const { planChunk, recordedChunk, tryChunk } = await import("../try/tryChunk.ts");
+  const how = {
+    access,
+    clock: cli.clock,
+    inspect,
+    profile: profile === undefined ? undefined : resolve(cli.folder, profile),
+  };
+  // A chunk that never ends its turn, and the wait for a debugger, leave no handler one: the system then ends this process.
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(name);
+  if (inspect) await waitForDebugger(session);
+  const print = process.stdout.write;
+  // What user code prints must not mix with the answer.
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  try {
+    const planned =
+      run === undefined
+        ? await planChunk(calculations, calculation, given, { ...how, index: chunk ?? 0 })
+        : await recordedChunk(await client(), calculations, { run, name, index: chunk });
+    if (planned.other !== undefined) await session.note(planned.other);
+    const tried = await tryChunk(calculation, planned, how);
+    process.stdout.write = print;
+    await tell(session, name, tried, profile);
+  } catch (error) {
+    if (error instanceof CalculationError && error.cause instanceof Error)
+      for (const frame of userFrames(error.cause)) await session.note(frame.trim());
+    const asked = error instanceof CalculationError ? askedText(error) : undefined;
+    if (asked !== undefined) await session.note(asked);
+    throw error;
+  } finally {
+    process.stdout.write = print;
+  }
 }
 
 /** What a run would do with it. */

@@ -6,7 +6,7 @@ import { withSource } from "../freeOptions.ts";
 import { badOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
 import { clipped, right } from "../render/table.ts";
-import { bytes, count, countOf, paint, percent, timeText } from "../render/text.ts";
+import { bytes, count, countOf, percent, timeText } from "../render/text.ts";
 import { type Uploaded, type UploadProgress, type UploadRequest, upload } from "../upload/upload.ts";
 
 type UploadOptions = Pick<UploadRequest, "to" | "replace">;
@@ -25,7 +25,7 @@ export function addUpload(program: Command, session: Session): void {
       await session.print(uploaded.source);
       if (!session.cli.out.isTty) return;
       const hint = `use it: leasefold submit … --source ${uploaded.source}`;
-      await session.note(paint(session.cli.err, "dim", hint));
+      await session.note(hint, "dim");
     });
 }
 

@@ -11,6 +11,7 @@ import {
   badOption,
   checkRange,
   durationOption,
+  envOption,
   isSystemError,
   systemReason,
   wholeOption,
@@ -42,6 +43,7 @@ export function addWork(program: Command, session: Session): void {
       "--calculation <name|file...>",
       "compute these only: names, or files of your own (default: all that are known here)",
     )
+    .addOption(envOption())
     .option("--lead", "also race for the lease, so that no Functions app is needed")
     .option("--idle <duration>", "end after so long without work, such as 5m", durationOption(idleMsMax))
     .option("--health <port>", "answer 200 on this port, on all addresses, while it can work", wholeOption)

@@ -102,7 +102,7 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
     wrong({
       what: `the leader's record cannot be read: ${seen.reason}`,
       why: "nobody can lead",
-      cure: "see docs/DECISIONS.md; nothing but Leasefold may write to the coordination container",
+      cure: "delete the blob leader in the coordination container, to which nothing but Leasefold may write; terms begin again",
     });
     return found;
   }
@@ -117,7 +117,7 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
     open === 1
       ? "1 run is in flight: an upgrade that changes its documents"
       : `${open} runs are in flight: an upgrade that changes their documents`;
-  ok(open === 0 ? "no run is in flight" : `${flight} has to wait (docs/UPGRADE.md)`);
+  ok(open === 0 ? "no run is in flight" : `${flight} has to wait (docs/OPERATIONS.md)`);
   if (open > 0 && seen.kind !== "leading" && beatAgeS > leaderlessMaxS) {
     wrong({
       what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has ${seen.kind === "never" ? "ever led" : "led for three minutes"}`,

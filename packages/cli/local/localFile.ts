@@ -60,6 +60,9 @@ const pathIn = (runtime: string, real: string): string =>
 /** A folder that is gone keeps the name it was given. */
 const realFolder = (folder: string): Promise<string> => realpath(folder).catch(() => resolve(folder));
 
+/** Beside the file: what instances in the background print. */
+export const logFileOf = (path: string): string => path.replace(/json$/, "log");
+
 /** Replaces the file as a whole. Only its owner can read it, because it holds keys. */
 export const writeLocalFile = (path: string, local: LocalFile): Promise<void> =>
   writePrivate(path, `${JSON.stringify(local, null, 2)}\n`);

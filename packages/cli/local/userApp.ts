@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
+import { ownUid } from "./privateFile.ts";
 
 /** An app of a user's own, as `leasefold init` writes it. */
 interface UserApp {
@@ -19,14 +20,24 @@ const packageSchema = z.looseObject({
 
 /**
  * The nearest folder at or above this one that has `host.json` and a `package.json` which names a main file and depends on
- * Leasefold. Undefined without one.
+ * Leasefold, and in which no other user can place files. Undefined without one.
  */
 export function findUserApp(folder: string): UserApp | undefined {
-  if (existsSync(join(folder, "host.json")) && dependsOnLeasefold(join(folder, "package.json"))) {
+  if (
+    isOwn(folder) &&
+    existsSync(join(folder, "host.json")) &&
+    dependsOnLeasefold(join(folder, "package.json"))
+  ) {
     const calculations = join(folder, calculationsFolder);
     return { appDir: folder, calculations: existsSync(calculations) ? calculations : undefined };
   }
   return dirname(folder) === folder ? undefined : findUserApp(dirname(folder));
+}
+
+/** Whether it is this user's or the administrator's, and not everybody's as `/tmp` is. Windows has no such modes. */
+function isOwn(folder: string): boolean {
+  const { uid, mode } = statSync(folder, { throwIfNoEntry: false }) ?? { uid: -1, mode: 0 };
+  return ownUid === undefined || ([ownUid, 0].includes(uid) && (mode & 0o002) === 0);
 }
 
 function dependsOnLeasefold(file: string): boolean {

@@ -3,7 +3,8 @@ import type { FailureView } from "../../../src/engine/client/failures.ts";
 import type { Workers } from "../../../src/engine/client/inspection/workers.ts";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { billingClasses, type CallCounts, totalCalls } from "../../../src/engine/model/calls.ts";
-import { costText, tagsText } from "../../../src/engine/model/figures.ts";
+import { cureOf } from "../../../src/engine/model/cure.ts";
+import { costText, generationText, maxCostText, tagsText } from "../../../src/engine/model/figures.ts";
 import { refusedText, shownIdentity } from "../../../src/engine/model/identity.ts";
 import { rangesText, rangeText, sizeOf } from "../../../src/engine/model/packs.ts";
 import { waitsText } from "../../../src/engine/model/waitsText.ts";
@@ -78,11 +79,13 @@ const wrapped: ReadonlySet<string> = new Set([
   "chunks",
   "calls",
   "cost",
+  "max cost",
   "tags",
   "waiting",
   "stop",
   "trying",
   "error",
+  "help",
   "note",
 ]);
 
@@ -131,21 +134,26 @@ function factsOf(view: Told, width: number): readonly Fact[] {
     );
   const inFlight = view.active && packs !== undefined ? inFlightText(packs, computedBy) : "";
   if (inFlight !== "") add("in flight", inFlight);
-  add("elapsed", `${duration(view.elapsedS)}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);
+  const over = view.generations === undefined ? "" : ` in ${view.generations.length} generations`;
+  add("elapsed", `${duration(view.elapsedS)}${over}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);
   if (view.active && deadline !== undefined) {
     add("deadline", `${timeText(deadline.at)}, then ${deadlineEnd(view)}`);
   }
   if (terms.length > 0) add("led by", ledBy(terms));
   if (view.active && view.cap !== undefined) add("cap", `${countOf(view.cap, "pack")} in flight`);
-  if (view.generation > 1) add("generation", String(view.generation));
+  if (view.generation > 1 && view.generations === undefined) add("generation", String(view.generation));
   if (command !== undefined) add("command", `no. ${command.number}${byText(command.by)}: ${command.answer}`);
   add("calls", callsOf(view));
   if (totalCalls(view.calls) > 0) add("cost", costText(view));
   if (view.behind !== undefined) add("waiting", `behind run ${view.behind}`);
+  if (view.maxCost !== undefined) add("max cost", maxCostText(view));
+  for (const one of view.generations ?? []) add("generation", generationText(one));
   if (view.waits !== undefined) add("waiting", waitsText(view.waits));
   if (view.trying !== undefined && view.trying.message !== view.waits?.message)
     add("trying", tryingText(view.trying));
   if (error !== undefined) add("error", `${error.message} (${error.code})`);
+  const help = helpText(view);
+  if (help !== undefined) add("help", help);
   if (result !== undefined) {
     const { contentType, sha256, mixed, code, complete, missing, notes = [] } = result;
     const older = olderText(view);
@@ -156,6 +164,13 @@ function factsOf(view: Told, width: number): readonly Fact[] {
     if (!complete) add("missing", `chunks ${rangesText(missing)}`);
   }
   return facts;
+}
+
+/** The command that helps a run that failed, and what it does. */
+export function helpText({ run, calculation, phase, error }: RunView): string | undefined {
+  if (phase !== "failed") return undefined;
+  const { command, text } = cureOf(run, calculation, error?.code);
+  return `"${command}" ${text}`;
 }
 
 const byText = (by: string | undefined): string => (by === undefined ? "" : ` by ${by}`);

@@ -2,10 +2,17 @@ import { clip, padEnd, paint, type Screen, type Style, widthOf, wrap } from "./t
 
 export type Column =
   | string
-  | { readonly title: string; readonly right?: boolean; readonly shrinks?: "clip" | "wrap" };
+  | {
+      readonly title: string;
+      readonly right?: boolean;
+      readonly shrinks?: "clip" | "wrap";
+      readonly drops?: true;
+    };
 
 /** A column of numbers. */
 export const right = (title: string): Column => ({ title, right: true });
+/** Left out, the last one first, where the rest does not fit; --json has what it says. */
+export const dropped = (title: string): Column => ({ title, right: true, drops: true });
 /** The column that is clipped when the table is too wide; a table without one may exceed the width. */
 export const clipped = (title: string): Column => ({ title, shrinks: "clip" });
 /** The column that continues below when the table is too wide. */
@@ -34,9 +41,16 @@ export function table(
   );
   const total = widths.reduce((sum, width) => sum + width, 0) + gap.length * (specs.length - 1);
   const shrinking = specs.findIndex(({ shrinks }) => shrinks !== undefined);
-  if (total > screen.columns && shrinking >= 0) {
-    widths[shrinking] = Math.max(shrunkMin, (widths[shrinking] ?? 0) - (total - screen.columns));
-  }
+  const over = total - screen.columns;
+  const room = shrinking < 0 ? 0 : Math.max(0, (widths[shrinking] ?? 0) - shrunkMin);
+  const drop = specs.findLastIndex(({ drops }) => drops);
+  if (over > room && drop >= 0)
+    return table(
+      screen,
+      columns.toSpliced(drop, 1),
+      rows.map((row) => row.toSpliced(drop, 1)),
+    );
+  if (over > 0 && shrinking >= 0) widths[shrinking] = Math.max(shrunkMin, (widths[shrinking] ?? 0) - over);
   const linesOf = (row: Row): readonly string[] => {
     const cells = specs.map(({ shrinks }, index) => {
       const [text, width] = [textOf(row, index), widths[index] ?? 0];

@@ -68,8 +68,9 @@ export const wrap = (text: string, room: number): string[] =>
 /** The time of day here: `14:03:59`. */
 export const clockTime = (wallMs: number): string => new Date(wallMs).toTimeString().slice(0, 8);
 
-/** As a shell takes it: in quotes where it has more than names and paths have. */
+/** As a shell takes it and runs none of it: in quotes where it has more than names and paths have, in single ones for what double ones let through. */
 export function shellText(text: string): string {
   const shown = oneLine(text);
-  return /^[\w./:@=,+-]+$/.test(shown) ? shown : `"${shown}"`;
+  if (/^[\w./:@=,+-]+$/.test(shown)) return shown;
+  return /[$`"\\!]/.test(shown) ? `'${shown.replaceAll("'", `'\\''`)}'` : `"${shown}"`;
 }

@@ -11,11 +11,15 @@ import { calculationsFolder, findUserApp } from "../local/userApp.ts";
 import { badOption, isSystemError, systemReason } from "../options.ts";
 
 /**
- * Writes `NAME.ts` and `NAME.test.ts`, and a project of npm where there is none yet. Links this package into the folder's
+ * Writes `NAME.ts` and `NAME.test.ts`, with `python` also `NAME.py` and the Dockerfile of a worker, and a project of npm where there is
+ * none yet. Links this package into the folder's
  * `node_modules` unless `leasefold` is found from there, for editors and the test. Returns full paths, and as `node` what runs
  * the test: a clone may have a newer Node than the system. Throws `InputError` before anything is written.
  */
-export async function writeStarter(name: string, at: { folder: string; dir: string | undefined }) {
+export async function writeStarter(
+  name: string,
+  at: { readonly folder: string; readonly dir: string | undefined; readonly python?: boolean | undefined },
+) {
   if (!namePattern.test(name)) {
     const rule = "must be 1 to 40 lower-case letters, digits and dashes, beginning with a letter";
     const message = `invalid name: ${JSON.stringify(name)}: ${rule}`;
@@ -29,28 +33,42 @@ export async function writeStarter(name: string, at: { folder: string; dir: stri
   const folder = resolve(at.folder, at.dir ?? usualFolder(resolve(at.folder), root));
   const end = isModule(folder) ? "ts" : "mts";
   const [calculation, test] = [join(folder, `${name}.${end}`), join(folder, `${name}.test.${end}`)];
-  const taken = [calculation, test].find((path) => existsSync(path));
+  const projectFolder = folderAbove(folder, "package.json");
+  const files: Readonly<Record<string, string>> =
+    at.python === true
+      ? {
+          [calculation]: "python/calculation.ts",
+          [test]: "calculation.test.ts",
+          [join(folder, `${name}.py`)]: "python/calculation.py",
+          // That of a clone has its calculations (docs/OPERATIONS.md).
+          ...(projectFolder === root ? {} : { [join(folder, `${name}.Dockerfile`)]: "python/dockerfile" }),
+        }
+      : { [calculation]: "calculation.ts", [test]: "calculation.test.ts" };
+  const taken = Object.keys(files).find((path) => existsSync(path));
   if (taken !== undefined) {
     const message = `the file exists: ${taken}: choose another name or --dir`;
     throw new InputError("conflict", "file-exists", message);
   }
   const source = starterFolder();
-  const isInProject = folderAbove(folder, "package.json") !== undefined;
   const project: string[] = [];
-  const write = async (file: string, to: string): Promise<void> => {
-    const text = startingText(await readFile(join(source, file), "utf8"), name, end);
-    await makeFolder(folder);
-    await writeFile(to, text, { flag: "wx" });
-  };
+  const there = relative(projectFolder ?? folder, folder)
+    .split(sep)
+    .join("/");
   try {
-    await write("calculation.ts", calculation);
-    await write("calculation.test.ts", test);
-    if (!isInProject) project.push(...(await writeProject(name, folder, root)));
+    for (const [to, file] of Object.entries(files)) {
+      const text = (await readFile(join(source, file), "utf8"))
+        .replaceAll("STARTING-PATH", there === "" ? name : `${there}/${name}`)
+        .replaceAll("STARTING-FOLDER", there === "" ? "." : there)
+        .replaceAll("STARTING-END", end);
+      await makeFolder(folder);
+      await writeFile(to, startingText(text, name, end), { flag: "wx" });
+    }
+    if (projectFolder === undefined) project.push(...(await writeProject(name, folder, root)));
   } catch (cause) {
     throw badOption("dir", `cannot write in ${folder}: ${systemReason(cause)}`, "bad-folder");
   }
   const node = existsSync(nodeOf(root)) ? nodeOf(root) : "node";
-  return { calculation, test, project, root, node, ...(await link(folder, root)) };
+  return { calculation, test, files: Object.keys(files), project, root, node, ...(await link(folder, root)) };
 }
 
 /** The folder of this package. Throws `ConfigError`. */

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -112,6 +112,9 @@ it("commands in an app of a user's own, or in a folder of it, know the calculati
   const calculations = join(app, "src/calculations");
   expect(findUserApp(calculations)).toEqual({ appDir: app, calculations });
   expect(calculationsHere(app)).toBe(calculations);
+  // Where others can place files, as in /tmp, they would choose the code.
+  await chmod(app, 0o777);
+  expect(findUserApp(calculations)).toBeUndefined();
   expect(findUserApp(folder)).toBeUndefined();
   expect(findUserApp(root)).toBeUndefined();
 });

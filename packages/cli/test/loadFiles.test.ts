@@ -32,7 +32,7 @@ it.each([
 
 it("A file that ends its process is refused, and not the one before it", async () => {
   const files = [await fileOf("fine", ""), await fileOf("exits", "process.exit(3)")];
-  const message = `${files[1]}: loading the file ended its thread, as process.exit does. Threads get none of this process's environment`;
+  const message = `${files[1]}: loading the file ended its thread, as process.exit does. It finds no variable but those that --env or LEASEFOLD_ENV names`;
   await expect(loadFiles(files, { signal })).rejects.toMatchObject({ code: "bad-calculation-file", message });
 });
 
@@ -49,4 +49,20 @@ it("Ctrl-C ends a file that never ends loading, at once", async () => {
   await fileThere(began);
   interrupt.abort();
   await expect(loading).rejects.toMatchObject({ name: "AbortError" });
+});
+
+it.each([
+  [
+    "enum Color { Red }",
+    "enum is not supported in strip-only mode (X.ts:2); types are stripped and not compiled",
+  ],
+  ["class A { @once x = 1; }", "; types are stripped and not compiled: JavaScript has no decorators"],
+  [`import { y } from "@/lib/y";`, "(X.ts:2); aliases of tsconfig.json are not read"],
+  [`import y from "not-installed-here";`, "(X.ts:2); npm install it beside the file"],
+  [`import { y } from "./nowhere";`, "(X.ts:2); an import names its file with the extension"],
+])("A file with %s says where, and what to write instead", async (line, said) => {
+  const file = join(folder, `bad${line.length}.ts`);
+  await writeFile(file, `export const a = 1;\n${line}\n`);
+  const told = said.replace("X", `bad${line.length}`);
+  await expect(loadFiles([file], { signal })).rejects.toThrow(told);
 });

@@ -1,8 +1,13 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { submit } from "../../../src/engine/client/submit.ts";
 import { encodePrinted } from "../../../src/engine/model/printed.ts";
 import { runBlobs } from "../../../src/engine/model/runBlobs.ts";
 import { counted, names } from "../../../test/client/clientWorld.ts";
+import { localFilePath, logFileOf } from "../local/localFile.ts";
+import { writePrivate } from "../local/privateFile.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 async function printed() {
@@ -54,4 +59,18 @@ test("followed, each line is shown once, until the run has ended", async () => {
   storage.operator.deleteBlob(names.active, "r");
   const { out } = await world.finish(ended);
   expect(out.match(/first|second/g)).toEqual(["first", "second"]);
+});
+
+test("of the instances there is a log only where they were started in the background", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "leasefold-logs-"));
+  const env = { XDG_RUNTIME_DIR: folder };
+  const { start } = await cliWorld({ env });
+  // The clock of this world knows nothing of files.
+  const run = (line: string) => start(line, { folder }).ended;
+  expect((await run("logs --instances")).err).toContain("no instances were started here by up --detach");
+  await writePrivate(logFileOf(await localFilePath(env, folder)), "one\ntwo\nthree\n");
+  expect((await run("logs --instances --max 2")).out).toBe("two\nthree\n");
+  for (const line of ["logs", "logs r --instances"])
+    expect((await run(line)).err).toContain("either the id of a run or --instances");
+  await rm(folder, { recursive: true });
 });

@@ -86,6 +86,30 @@ Its test: npm test, or ${node} --test my-pi.test.ts
     },
   );
 
+  it("new --python writes a program beside it, and the Dockerfile of a worker that copies them", async () => {
+    await writeFile(join(folder, "package.json"), '{ "type": "commonjs" }');
+    const { exitCode, out } = await make("snake --python --dir src/sums");
+    expect(exitCode).toBe(0);
+    const files = ["snake.mts", "snake.test.mts", "snake.py", "snake.Dockerfile"];
+    for (const file of files) expect(out).toContain(`${join("src", "sums", file)}\n`);
+    expect((await readdir(join(folder, "src/sums"))).sort()).toEqual([...files, "node_modules"].sort());
+    const [calculation, , program, image] = await Promise.all(
+      files.map((file) => readFile(join(folder, "src/sums", file), "utf8")),
+    );
+    for (const text of [calculation, program, image]) expect(text).not.toMatch(/STARTING-|biome/);
+    expect(calculation).toContain('command: ["python3", "snake.py"]');
+    expect(image).toContain("docker build -f src/sums/snake.Dockerfile -t snake .");
+    expect(image).toContain("\nCOPY src/sums/snake.mts src/sums/snake.py src/sums/\n");
+    expect(image).toContain('"--calculation", "./src/sums/snake.mts"]');
+  });
+
+  it("new --python overwrites no program", async () => {
+    await writeFile(join(folder, "snake.py"), "precious");
+    const { exitCode, err } = await make("snake --python");
+    expect([exitCode, await readdir(folder)]).toEqual([2, ["snake.py"]]);
+    expect(err).toContain("snake.py: choose another name");
+  });
+
   it("writes a project that asks npm for the package, and none where there is one", async () => {
     await make("mine --dir inner");
     const read = async (file: string) => JSON.parse(await readFile(join(folder, file), "utf8"));

@@ -34,6 +34,17 @@ describe("leasefold plan", () => {
     expect(err).toContain("not included: idle ticks");
   });
 
+  it("plan says where its estimate is above the max cost, of the option or else of the app", async () => {
+    const { run } = await cliWorld();
+    const bounded = await run("plan sum --to 1e6 --workers 200 --max-cost 0.05");
+    expect(bounded.out).toMatch(
+      /more than its max cost of \$0\.0500: the run would pause there, at about \d+ % of\s+its cost/,
+    );
+    expect((await run("plan sum --to 1e6 --workers 200 --max-cost 50")).out).not.toContain("max cost");
+    const ofApp = await cliWorld({ env: { LEASEFOLD_MAX_COST: "0.05" } });
+    expect((await ofApp.run("plan sum --to 1e6")).out).toContain("more than its max cost of $0.0500");
+  });
+
   it("plan says what a calculation that waits gains from concurrency", async () => {
     const { run } = await cliWorld({ startThread: async () => localCode(calculations, 10, 0.05) });
     expect((await run("plan sum --to 1e6")).out).toContain(
@@ -129,7 +140,7 @@ describe("leasefold plan in a thread of its own", () => {
       ...{ env, folder, out, err, clock: systemClock, signal, connect },
       calculations: () => knownCalculations({ env, folder }),
       instances: async () => undefined,
-      startThread: (access) => startThread({ env, folder }, access),
+      startThread: (access) => startThread({ env, folder }, access, [file]),
     };
     const line = ["plan", "mine", ...(json ? ["--json"] : [])];
     return { exitCode: await runCommand(line, cli), out: out.text(), err: err.text() };

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from "../../../src/engine/storage/system.ts";
 import { failureOf } from "../../../test/client/clientWorld.ts";
 import { localFileOf, standInSupervisor } from "../../../test/support/standInSupervisor.ts";
-import { knownCalculations } from "../askedCalculation.ts";
+import { calculationFiles, knownCalculations } from "../askedCalculation.ts";
 import type { Cli } from "../cli.ts";
 import { addShow } from "../commands/instances.ts";
 import { connectClient, findStorage } from "../connect.ts";
@@ -64,7 +64,8 @@ async function run(line: string) {
     ...{ env, folder, out, err, clock: systemClock, signal: new AbortController().signal, calculations },
     connect: (options) => connectClient(options, { env, folder }, calculations),
     instances: (options) => findInstanceApi(options, { env, folder }),
-    startThread: (access, file) => startThread({ env, folder }, access, file),
+    startThread: (access, file) =>
+      startThread({ env, folder }, access, calculationFiles({ env, folder }, file)),
   };
   return { exitCode: await runCommand(line.split(" "), cli, [addShow]), out: out.text(), err: err.text() };
 }

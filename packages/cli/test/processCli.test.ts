@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -42,18 +42,29 @@ it.each(["check ./prints.mjs --json", "plan prints --json"])(
   60_000,
 );
 
-it("A calculation in a CommonJS package is refused with the reason and both ways out", async () => {
+it("In a CommonJS package TypeScript with imports loads, and JavaScript is refused with both ways out", async () => {
   const common = join(folder, "common");
   await mkdir(common);
   await writeFile(join(common, "package.json"), '{ "type": "commonjs" }');
-  await writeFile(join(common, "mine.ts"), 'import { z } from "leasefold";\nexport default z;\n');
-  const program = `process.exit(await (await import(${JSON.stringify(main)})).main(["check", "./mine.ts"]));`;
-  const node = [process.execPath, ["--input-type=module", "-e", program], { cwd: common }] as const;
-  const refused = await run(...node).catch((error: unknown) => error);
-  expect(refused).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/mine\.ts does not load: .*outside a module.*"type": "module".*\.mts/),
-  });
+  await cp(join(import.meta.dirname, "../../../examples/pi/pi.ts"), join(common, "pi.ts"));
+  const checked = (file: string) => {
+    const program = `process.exit(await (await import(${JSON.stringify(main)})).main(["check", "${file}"]));`;
+    const node = [process.execPath, ["--input-type=module", "-e", program], { cwd: common }] as const;
+    return run(...node).catch((error: unknown) => error);
+  };
+  expect(await checked("./pi.ts")).toMatchObject({ stdout: expect.stringContaining("pi: no law is broken") });
+  await writeFile(
+    join(common, "helped.ts"),
+    'import { answer } from "./helper.ts";\nexport default { answer };\n',
+  );
+  await writeFile(join(common, "helper.ts"), "export const answer: number = 42;\n");
+  const loaded = expect.stringContaining("helped.ts exports no calculation: it lacks name");
+  expect(await checked("./helped.ts")).toMatchObject({ code: 2, stderr: loaded });
+  await writeFile(join(common, "mine.js"), 'import { z } from "leasefold";\nexport default z;\n');
+  const refused = expect.stringMatching(
+    /mine\.js does not load: .*outside a module.*"type": "module".*\.mjs/,
+  );
+  expect(await checked("./mine.js")).toMatchObject({ code: 2, stderr: refused });
 });
 
 it.skipIf(process.platform === "win32").each([

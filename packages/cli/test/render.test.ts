@@ -1,10 +1,23 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { virtualWorld } from "../../../test/support/virtualClock.ts";
+import { type Cli, Session } from "../cli.ts";
 import { liveLine, progressLine, shareOf } from "../render/progress.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
 import { clipped, right, table, wrapped } from "../render/table.ts";
-import { bytes, clip, count, dollars, duration, oneLine, percent, perSecond, wrap } from "../render/text.ts";
+import {
+  bytes,
+  clip,
+  count,
+  dollars,
+  duration,
+  oneLine,
+  percent,
+  perSecond,
+  shellText,
+  wrap,
+} from "../render/text.ts";
 import { printed } from "./cliWorld.ts";
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
@@ -75,6 +88,20 @@ describe("text of others", () => {
     expect(clip("abcdef", 4)).toBe("abc…");
     expect(clip("abcd", 4)).toBe("abcd");
   });
+
+  it("a note is one line in our color, whatever text it tells", async () => {
+    const err = printed({ color: true });
+    const session = new Session({ err } as unknown as Cli, () => ({}));
+    await session.note("r1: waits: \u001b[32mx\nr1: complete", "dim");
+    expect(err.text()).toBe("\u001b[2mr1: waits: [32mx r1: complete\u001b[22m\n");
+  });
+
+  it.each(["plain", "with space", "$(id)", "`id`", 'say "it"', "it's $HOME", "a;b", "a\\b", "!!", "*"])(
+    "in a command that is offered, a shell takes %s for one word",
+    (text) => {
+      expect(execFileSync("bash", ["-c", `printf %s ${shellText(text)}`]).toString()).toBe(text);
+    },
+  );
 
   it.each([
     ["データ/売上.csv", 8],
@@ -186,6 +213,22 @@ const view: RunView = {
 };
 
 describe("a run", () => {
+  it("has a line for each generation where there are several, and its max cost", () => {
+    const { calls, dollars: _all, storageDollars, computeDollars, gbS, executions } = view;
+    const cost = { calls, storageDollars, computeDollars, gbS, executions };
+    const generations = [
+      { generation: 1, elapsedS: 5, ...cost, dollars: 0.001 },
+      { generation: 2, elapsedS: 2.2, ...cost, dollars: 0.0005 },
+    ];
+    const paused = { paused: true, pauseReason: "max-cost", maxCost: 0.002 } as const;
+    const text = runDetails(printed(), { ...view, ...paused, generation: 2, generations });
+    expect(text).toContain("computing, paused at its max cost\n");
+    expect(text).toContain("  elapsed      7.2 s in 2 generations, about 9.3 s left (7.5 s to 13 s)\n");
+    expect(text).toContain("  max cost     $0.0020, and more work does not fit.");
+    expect(text).toContain("  generation   1: 5 s, 618 calls, about $0.0010\n");
+    expect(text).toContain("  generation   2: 2.2 s, 618 calls, about $0.0005\n");
+  });
+
   it("has a progress line that fits 80 columns", () => {
     expect(progressLine(view, 79)).toBe(
       "computing  ████░░░░░░  42 %  84/200 packs  1 failed  12.3/s  9.3 s left  term 4",

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { command } from "../../../src/engine/client/commands/command.ts";
 import { submit } from "../../../src/engine/client/submit.ts";
+import { closedBlob, encodeClosedRun } from "../../../src/engine/model/closedRun.ts";
+import { names } from "../../../test/client/clientWorld.ts";
 import { cliWorld } from "./cliWorld.ts";
 
 const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
@@ -19,6 +21,65 @@ describe("leasefold runs, status, cancel, cap", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  it("list runs of schedules within 80 columns too, whose ids are long", async () => {
+    const { run, client, putState } = await cliWorld();
+    const id = "nightly-risk-20261119T010000Z";
+    await putState(await submit(client, { ...request, id }), { phase: "computing", layout, packsDone: 5 });
+    const long = await submit(client, { ...request, id: `${id}-of-team-a` });
+    await putState(long, { phase: "complete", layout, packsDone: 10 });
+    const { out } = await run("runs");
+    expect(out).toContain(id);
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it("begin with what became of the runs since a time, and what helps those that failed", async () => {
+    const { run, client, putState, storage } = await cliWorld();
+    const error = {
+      code: "pack-failed",
+      message: "1 chunk failed: chunk 3: RangeError: volatility is no number",
+    };
+    const nowMs = client.clock.wallMs();
+    const cost = { dollars: 0.3, storageDollars: 0.1, computeDollars: 0.2, gbS: 1, executions: 1 };
+    for (const [id, ended] of [
+      ["n1", { phase: "complete" }],
+      ["n2", { phase: "failed", error }],
+    ] as const) {
+      const closed = {
+        run: id,
+        uid: "u",
+        generation: 1,
+        calculation: "risk",
+        finishedMs: nowMs,
+        cost,
+        ...ended,
+      };
+      const metadata = encodeClosedRun(closed);
+      await storage.blobs.create(names.runs, closedBlob(id, nowMs - 1_000), "", { metadata });
+    }
+    await putState(await submit(client, request), { phase: "computing", layout, packsDone: 5 });
+    const { out } = await run("runs --since yesterday");
+    expect(out).toBe(
+      [
+        "1 complete, 1 failed, 1 not ended yet, $0.60 since yesterday",
+        "",
+        "n2  failed",
+        "  1 chunk failed: chunk 3: RangeError: volatility is no number",
+        "    leasefold retry n2  computes what is missing; if the code has to change,",
+        '    "leasefold submit risk … --reuse n2 --accept-code" does',
+        "",
+        "RUN  STATE      DONE  PACKS  ELAPSED  CALCULATION",
+        'r1   computing  50 %     10      0 s  sum {"to":100,"label":"none","exact":fals…',
+        "n1   complete                    1 s  risk …",
+        "n2   failed                      1 s  risk …",
+        "",
+      ].join("\n"),
+    );
+    expect(JSON.parse((await run("runs --since 1d --json")).out)).toMatchObject({
+      overview: { failed: 1, attention: [{ run: "n2" }] },
+    });
+    expect((await run("runs --since 1d --phase failed")).out).toMatch(/^RUN /);
   });
 
   it("watch a run to its end", async () => {

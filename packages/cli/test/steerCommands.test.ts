@@ -19,6 +19,8 @@ describe("leasefold pause, resume, cancel, cap", () => {
     ["pause r1", "r1  pause: accepted; computing, paused\n", { command: 1, paused: true }, []],
     ["resume r1", "r1  resume: accepted; computing\n", { command: 2 }, ["pause"]],
     ["cap r1 7", "r1  cap 7: accepted; computing\n", { command: 1, cap: 7 }, []],
+    ["cap r1 --cost 0.5", "r1  cap --cost 0.5: accepted; computing\n", { command: 1, maxCost: 0.5 }, []],
+    ["cap r1 7 --cost 8", "r1  cap 7 --cost 8: accepted; computing\n", { command: 1, maxCost: 8 }, []],
     [
       "cancel r1 --keep",
       "r1  cancel --keep: accepted; computing, ending early\n",
@@ -34,6 +36,19 @@ describe("leasefold pause, resume, cancel, cap", () => {
     await putState(of, { phase: "computing", layout, answer: "done", ...state });
     expect(await world.finish(ended)).toEqual({ exitCode: 0, out: text, err: "" });
     expect((await readMarker(client, "r1"))?.value).toMatchObject({ command: state.command });
+  });
+
+  it("say that a run at its max cost stays paused, and how it goes on", async () => {
+    const { run, client, submitted: of, putState } = await submitted();
+    await putState(of, { phase: "computing", layout, maxCost: 5, maxCostAtMs: 1 });
+    expect((await run("resume r1")).out).toBe(
+      "r1  resume: it was so before; computing, paused at its max cost: $5.0000, and more work does not fit. " +
+        '"leasefold cap r1 --cost <dollars>" lets it go on, "leasefold cancel r1 --keep" ends it with what is done\n',
+    );
+    await run("cap r1 --cost 8");
+    expect((await readMarker(client, "r1"))?.value).toMatchObject({ dollars: 8, cap: 4_000, want: "run" });
+    expect(await run("cap r1")).toMatchObject({ exitCode: 2, err: expect.stringContaining("or --cost") });
+    expect((await run("cap r1 --cost 0")).err).toContain("maxCost: 0 is no amount of dollars above 0");
   });
 
   it("say that it was so before, and that nobody has answered", async () => {

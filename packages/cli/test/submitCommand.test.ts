@@ -83,6 +83,16 @@ describe("leasefold submit", () => {
     expect((await readSpec(client, "r1"))?.value.tolerate).toEqual(tolerate);
   });
 
+  it("bounds what the run may cost in its marker, which a repeated submit leaves as it is", async () => {
+    const { run, client } = await cliWorld();
+    expect((await run("submit sum --to 5 --id r1 --max-cost 0.25")).exitCode).toBe(0);
+    expect((await readMarker(client, "r1"))?.value.dollars).toBe(0.25);
+    const again = await run("submit sum --to 5 --id r1 --max-cost 2");
+    expect(again.err).toContain('r1 keeps $0.2500; change it with "leasefold cap r1 --cost 2"');
+    expect((await readMarker(client, "r1"))?.value.dollars).toBe(0.25);
+    expect((await run("submit sum --to 5 --id r2 --max-cost -1")).exitCode).not.toBe(0);
+  });
+
   it.each([
     ["--pack-limit 30s", { packLimitMs: 30_000 }],
     ["--pack-limit 0.5s", { packLimitMs: 500 }],
@@ -242,7 +252,7 @@ describe("leasefold submit --wait", () => {
     );
     const { exitCode, out, err } = await world.finish(ended);
     expect([exitCode, out]).toEqual([7, ""]);
-    expect(err).toMatch(/pack 3 threw.*red.*low\n$/);
+    expect(err).toMatch(/pack 3 threw.*red.*low\n"leasefold retry r1" computes what is missing/);
     expect(err).not.toContain("\u001b");
   });
 

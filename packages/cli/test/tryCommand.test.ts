@@ -35,7 +35,10 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** `onError` gets all that was written on standard error so far. */
-async function run(line: string, onError: (text: string, end: () => void) => void = () => {}) {
+async function run(
+  line: string,
+  onError: (text: string, end: (signal?: NodeJS.Signals) => void) => void = () => {},
+) {
   const args = ["--input-type=module", "-e", program, "--", ...line.split(" ")];
   const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   let [out, err] = ["", ""];
@@ -44,7 +47,7 @@ async function run(line: string, onError: (text: string, end: () => void) => voi
   });
   child.stderr.on("data", (piece) => {
     err += piece;
-    onError(err, () => child.kill("SIGINT"));
+    onError(err, (signal = "SIGINT") => child.kill(signal));
   });
   const [code, signal] = await new Promise<[number | null, string | null]>((resolve) =>
     child.once("close", (...ended) => resolve(ended)),
@@ -124,6 +127,13 @@ test.skipIf(process.platform === "win32")(
   },
   60_000,
 );
+
+test("SIGTERM ends the wait for a debugger", async () => {
+  const { signal } = await run("try ./mine.mjs --inspect", (text, end) => {
+    if (text.includes("every user of this machine")) end("SIGTERM");
+  });
+  expect(signal).toBe("SIGTERM");
+});
 
 test("a debugger stops one step before the user's compute", async () => {
   const functions: string[] = [];

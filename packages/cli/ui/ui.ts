@@ -72,7 +72,8 @@ async function tell(session: Session, { address, port }: ServedUi): Promise<void
 
 /** What the app gives its handlers, and what local instances know: calculations of the user's files are submitted and planned there. */
 async function portsWithInstances(session: Session): Promise<ApiPorts> {
-  const here = portsOf(session, await session.client());
+  const calculations = await session.cli.calculations();
+  const here = portsOf(session, { ...(await session.client()), calculations });
   return {
     ...here,
     calculations: () => knownAndRunning(session),

@@ -89,9 +89,10 @@ export async function addCalculation(
   );
 }
 
-const deployed = 'On Azure a calculation is deployed with the app: docs/DEPLOY.md, "Your own calculation"';
+const deployed =
+  'On Azure a calculation is deployed with the app: docs/OPERATIONS.md, "Your own calculation"';
 
-/** A restart loads every file anew. Runs of the code that goes would then wait, and fail (rule 28). */
+/** A restart loads every file anew. Runs of the code that goes would then wait, and fail (rule *identity*). */
 async function refuseIfComputed(session: Session, going: readonly string[]): Promise<void> {
   if (going.length === 0) return;
   const { runs } = await apiOf(session);

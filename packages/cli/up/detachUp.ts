@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ConfigError } from "../../../src/engine/model/errors.ts";
 import type { Cli, Session } from "../cli.ts";
 import { findAppDir } from "../local/embedded.ts";
-import { type LocalFile, localFilePath, readLocalFile } from "../local/localFile.ts";
+import { type LocalFile, localFilePath, logFileOf, readLocalFile } from "../local/localFile.ts";
 import { createPrivate } from "../local/privateFile.ts";
 import { addressLines } from "../render/instances.ts";
 import { duration } from "../render/text.ts";
@@ -25,7 +25,7 @@ export async function detachUp(
   const { cli } = session;
   const startedMs = cli.clock.monotonicMs();
   const stateFile = await localFilePath(cli.env, cli.folder);
-  const logFile = stateFile.replace(/json$/, "log");
+  const logFile = logFileOf(stateFile);
   const log = await createPrivate(logFile);
   const child = spawn(process.execPath, [join(findAppDir(), "bin", "leasefold.js"), ...args], {
     cwd: cli.folder,
@@ -43,13 +43,14 @@ export async function detachUp(
     if (!ended.signal.aborted) child.kill("SIGTERM");
     const last = (await readFile(logFile, "utf8")).trim().split("\n").at(-1) ?? "";
     const why = last.replace(/^leasefold: /, "") || `not ready after ${readyMs / 1_000} s`;
-    throw new ConfigError("not-up", `the instances did not start: ${why}`);
+    throw new ConfigError("not-up", `the instances did not start: ${why}; their log: ${logFile}`);
   }
   child.unref();
   if (session.json()) return await session.printJson({ instances: local.instances });
   for (const line of addressLines(local, data)) await session.print(line);
   const took = duration((cli.clock.monotonicMs() - startedMs) / 1_000);
   await session.print(`ready in ${took}, in the background; "leasefold down" stops them`);
+  await session.print(`log  ${logFile}, which "leasefold logs --instances" shows`);
   await session.print(`now: ${next}`);
 }
 

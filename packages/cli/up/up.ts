@@ -14,7 +14,7 @@ import type { InstanceEvent } from "../local/instances.ts";
 import { localFilePath, readLocalFile } from "../local/localFile.ts";
 import { findUserApp } from "../local/userApp.ts";
 import type { Env } from "../local/userFolders.ts";
-import { badOption, checkRange, isSystemError, systemReason, wholeOption } from "../options.ts";
+import { badOption, checkRange, envOption, isSystemError, systemReason, wholeOption } from "../options.ts";
 import { addressLines, instanceLine, nextStep } from "../render/instances.ts";
 import { clockTime, duration, paint } from "../render/text.ts";
 import { dashboardAddress } from "../ui/serveUi.ts";
@@ -49,6 +49,7 @@ export function addUp(program: Command, session: Session): void {
     )
     .option("--port <p>", "HTTP port of the first instance; the others follow it", wholeOption)
     .option("--calculation <file...>", "files of your own calculations")
+    .addOption(envOption())
     .option("--add <file>", "load one more file of a calculation into the running instances, and end")
     .option("--watch", "reload the files of --calculation when they change, one instance at a time")
     .option("--detach", 'run in the background; "leasefold down" stops it')

@@ -60,6 +60,7 @@ describe("a submitted run", () => {
     expect(await run.pause()).toMatchObject({ want: "paused", changed: true });
     expect(await run.resume()).toMatchObject({ want: "run" });
     expect(await run.cap(7)).toMatchObject({ cap: 7 });
+    expect(await run.cap({ maxCost: 0.5 })).toMatchObject({ cap: 7, maxCost: 0.5 });
     expect(await run.cancel({ keep: true })).toMatchObject({ want: "cancelled", keep: true });
     expect(await run.delete()).toMatchObject({ want: "delete" });
     expect(await run.status()).toMatchObject({ word: "deleting" });

@@ -17,6 +17,7 @@ export type UsedPoll<T> = Polled<T> & { readonly refresh: () => void };
 export function usePoll<T>(
   path: string | undefined,
   everyMs: (polled: Polled<T>) => number | undefined,
+  after?: (value: T | undefined) => string,
 ): UsedPoll<T> {
   const [held, setHeld] = useState<{ readonly path: string | undefined; readonly polled: Polled<T> }>();
   const every = useRef(everyMs);
@@ -27,6 +28,7 @@ export function usePoll<T>(
     const options = {
       everyMs: (polled: Polled<T>) => every.current(polled),
       onChange: (polled: Polled<T>) => setHeld({ path, polled }),
+      ...(after && { after }),
     };
     const poll = startPoll<T>(ask, path, options, browserPorts);
     running.current = poll;

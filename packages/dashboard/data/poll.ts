@@ -32,6 +32,8 @@ export function startPoll<T>(
   path: string,
   options: {
     readonly everyMs: (polled: Polled<T>) => number | undefined;
+    /** What follows the path, by the last answer. */
+    readonly after?: (value: T | undefined) => string;
     readonly onChange: (polled: Polled<T>) => void;
   },
   ports: PollPorts,
@@ -50,7 +52,10 @@ export function startPoll<T>(
     let waitMs: number | undefined;
     try {
       const headers = polled.etag === undefined ? {} : { "if-none-match": polled.etag };
-      const answer = await asks(path, { headers, signal: own.signal });
+      const answer = await asks(`${path}${options.after?.(polled.value) ?? ""}`, {
+        headers,
+        signal: own.signal,
+      });
       const at = ports.nowMs();
       if (answer.status === 304) polled = without(polled, at);
       else {

@@ -32,6 +32,7 @@ const states: Readonly<Record<ListedRun["word"], readonly [Mark, Tone]>> = {
 export function stateOf(run: {
   readonly word: string;
   readonly paused?: boolean;
+  readonly pauseReason?: "max-cost";
   readonly keep?: boolean;
 }): RunState {
   const [mark, tone] = states[run.word as ListedRun["word"]] ?? (["attention", "warn"] as const);

@@ -117,7 +117,7 @@ function Report(facts: ReportFacts): JSX.Element {
           {failures.more ? <p class="dim">There are more; leasefold failures --max lists them.</p> : null}
         </Unless>
       </Panel>
-      <Panel title="Calls and cost" aside={<span class="dim">list prices</span>}>
+      <Panel title="Cost" aside={<span class="dim">list prices</span>}>
         <CallsTable view={view} />
       </Panel>
       <Result {...facts} />

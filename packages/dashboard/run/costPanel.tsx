@@ -16,7 +16,7 @@ export function CostPanel(of: { readonly view: RunView; readonly readOnly: boole
   const body = { calculation: view.calculation, params: view.params as PlanRequest["params"] };
   const estimate = () => planning.start((signal) => client.plan(body, { signal }));
   return (
-    <Panel title="Calls and cost" aside={<span class="dim">estimate, list prices</span>}>
+    <Panel title="Cost" aside={<span class="dim">estimate, list prices</span>}>
       <CallsTable view={view} plan={plan} />
       {plan === undefined || plan.dollars === 0 ? null : (
         <p class="dim">{`${percent(view.dollars, plan.dollars)} of the planned cost.`}</p>

@@ -27,7 +27,11 @@ export function figuresOf(view: RunView, sinceMs: number): readonly Figure[] {
     },
     chunks && { name: "chunks", value: count(chunks.done), note: chunksNote(view) },
     rate && { name: "rate", value: perSecond(rate.packsPerS), note: `${perSecond(rate.chunksPerS)} chunks` },
-    { name: active ? "elapsed" : "took", value: duration(view.elapsedS + sinceS) },
+    {
+      name: active ? "elapsed" : "took",
+      value: duration(view.elapsedS + sinceS),
+      ...(view.generations && { note: `${view.generations.length} generations` }),
+    },
     timeLeft && {
       name: "remaining",
       value: `≈ ${left(timeLeft.expectedS)}`,

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import {
   behindText,
+  maxCostText,
   percent,
   progressToStop,
   sentence,
@@ -48,7 +49,7 @@ export const Figures = (of: { readonly figures: readonly Figure[]; readonly larg
 
 /** What keeps the run from going on, or what ended it, and the cure. */
 export function Words({ view }: { readonly view: RunView }): JSX.Element {
-  const { behind, error, otherCode, stop, trying, waits } = view;
+  const { behind, error, otherCode, stop, trying, waits, pauseReason } = view;
   return (
     <>
       {error === undefined ? null : (
@@ -69,6 +70,11 @@ export function Words({ view }: { readonly view: RunView }): JSX.Element {
       {stop === undefined ? null : <p class="dim">{sentence(stopText(stop))}</p>}
       {view.word === "waiting" ? <Notice tone="run">Accepted; no leader has seen it yet.</Notice> : null}
       {behind === undefined ? null : <p class="dim">{sentence(behindText(behind))}</p>}
+      {pauseReason === undefined ? null : (
+        <Notice tone="warn" title="Paused at its max cost">
+          {maxCostText(view)}
+        </Notice>
+      )}
       {waits === undefined ? null : (
         <Notice tone="warn" title="Waits to be tried again">
           {waitsText(waits)}

@@ -12,6 +12,7 @@ import { hashOf, type Route } from "../route.ts";
 import { CostPanel } from "./costPanel.tsx";
 import { DurationsPanel } from "./durationsPanel.tsx";
 import { FailuresPanel } from "./failures/failuresPanel.tsx";
+import { LogsPanel } from "./logsPanel.tsx";
 import type { AtWork } from "./map/packMap.ts";
 import { PackMapView } from "./map/packMapView.tsx";
 import { chartOf } from "./progress/chart.ts";
@@ -95,7 +96,7 @@ function Body(of: {
             <Stale polled={map} />
             {inFlight === "" ? null : (
               <p class="dim">
-                in flight <a href={hashOf({ view: "workers" })}>{inFlight}</a>
+                in flight <a href={hashOf({ view: "system" })}>{inFlight}</a>
               </p>
             )}
             {map.value === undefined ? (
@@ -112,6 +113,7 @@ function Body(of: {
           </Panel>
         ) : null}
         {view.active ? failures : null}
+        <LogsPanel view={view} />
         <DurationsPanel view={view} />
       </div>
       <div class="side">

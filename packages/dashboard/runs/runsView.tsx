@@ -89,7 +89,7 @@ function Filters({ route }: { readonly route: RunsRoute }): JSX.Element {
   );
 }
 
-function Choice(of: {
+export function Choice(of: {
   readonly label: string;
   readonly all: string;
   readonly value: string | undefined;
@@ -175,7 +175,8 @@ function Row({ row }: { readonly row: RunRow }): JSX.Element {
   );
 }
 
-function FirstRun({ readOnly }: { readonly readOnly: boolean | undefined }): JSX.Element {
+/** What is shown before there is any run. */
+export function FirstRun({ readOnly }: { readonly readOnly: boolean | undefined }): JSX.Element {
   return (
     <Empty title="No runs yet">
       {readOnly !== false ? null : (

@@ -1,16 +1,15 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { key, usePoll } from "../data/hooks.ts";
-import { LeaderPage } from "../leader/leaderPage.tsx";
+import { OverviewPage } from "../overview/overviewPage.tsx";
 import { Announcer } from "../parts/announce.tsx";
 import { Empty } from "../parts/parts.tsx";
-import { QueuesPage } from "../queues/queuesPage.tsx";
 import { hashOf, parseRoute, type Route } from "../route.ts";
 import { RunPage } from "../run/runPage.tsx";
 import { RunsView } from "../runs/runsView.tsx";
 import { SchedulesPage } from "../schedules/schedulesPage.tsx";
 import { SubmitPage } from "../submit/submitPage.tsx";
-import { WorkersPage } from "../workers/workersPage.tsx";
+import { SystemPage } from "../system/systemPage.tsx";
 import { KeyEntry } from "./keyEntry.tsx";
 
 /** The frame of every view: navigation, the key, and the view that the address names. */
@@ -51,16 +50,14 @@ export function App(): JSX.Element {
 function View(of: { readonly route: Route; readonly readOnly: boolean | undefined }): JSX.Element {
   const { route, readOnly } = of;
   switch (route.view) {
+    case "overview":
+      return <OverviewPage since={route.since} readOnly={readOnly} />;
     case "runs":
       return <RunsView route={route} readOnly={readOnly} />;
     case "run":
       return <RunPage route={route} readOnly={readOnly ?? true} />;
-    case "leader":
-      return <LeaderPage />;
-    case "workers":
-      return <WorkersPage />;
-    case "queues":
-      return <QueuesPage queue={route.item} />;
+    case "system":
+      return <SystemPage queue={route.queue} />;
     case "schedules":
       return <SchedulesPage />;
     case "submit":
@@ -90,18 +87,17 @@ function Top(of: { readonly route: Route; readonly readOnly: boolean | undefined
   );
   return (
     <header class="top">
-      <a class="brand" href={hashOf({ view: "runs" })}>
+      <a class="brand" href={hashOf({ view: "overview" })}>
         <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
           <path d="M2 4h7v5H2zM2 11h7v5H2zM11 4h7v12h-7z" />
         </svg>
         Leasefold
       </a>
       <nav aria-label="Main">
+        {link("Overview", { view: "overview" }, view === "overview")}
         {link("Runs", { view: "runs" }, view === "runs" || view === "run")}
         {link("Schedules", { view: "schedules" }, view === "schedules")}
-        {link("Leader", { view: "leader" }, view === "leader")}
-        {link("Workers", { view: "workers" }, view === "workers")}
-        {link("Queues", { view: "queues" }, view === "queues")}
+        {link("System", { view: "system" }, view === "system")}
       </nav>
       <span class="grow" />
       {of.readOnly === true ? <span class="chip">Read-only</span> : null}

@@ -23,11 +23,14 @@ const optionNames = [
   "workers",
   "cap",
   "priority",
+  "maxCost",
   "tolerate",
   "packLimit",
   "attempts",
   "retryAfter",
   "deadline",
+  "keep",
+  "reuse",
   "tag",
 ] as const;
 export type OptionName = (typeof optionNames)[number];
@@ -114,6 +117,7 @@ function optionIssue(name: OptionName, text: string): string | undefined {
   const given = text.trim();
   if (given === "") return undefined;
   if (numeric.some((one) => one === name)) return wholeIssue(given);
+  if (name === "maxCost") return Number(given) > 0 ? undefined : "must be a number of dollars above 0";
   if (name === "packLimit" || name === "deadline")
     return typedMs(given) !== undefined ? undefined : "must be a time such as 30s, 5m or 2h";
   if (name === "tolerate")
@@ -145,9 +149,11 @@ export function requestOf({ calculation, params, options }: FormState): RunReque
     ...Object.fromEntries(numeric.map((name) => [name, given(name, Number)])),
     id: given("id", String),
     priority: given("priority", (text) => priorities.find((one) => one === text)),
+    maxCost: given("maxCost", Number),
+    reuse: given("reuse", String),
     tolerate: given("tolerate", toleranceOf),
     packLimitMs: given("packLimit", msOf),
-    deadline: given("deadline", (text) => ({ ms: msOf(text), keep: false })),
+    deadline: given("deadline", (text) => ({ ms: msOf(text), keep: options.keep === "true" })),
     retryAfterS: given("retryAfter", pausesOf),
     tags: given("tag", (text) => pairsOf(wordsOf(text))),
   };

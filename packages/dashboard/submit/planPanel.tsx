@@ -8,7 +8,9 @@ import {
   dollars,
   duration,
   milliseconds,
+  overMaxCost,
   prefixesText,
+  sentence,
 } from "../../../src/engine/model/figures.ts";
 import { client, useDoing } from "../data/hooks.ts";
 import { Facts, Notice, Panel } from "../parts/parts.tsx";
@@ -21,8 +23,8 @@ export function PlanPanel(of: {
 }): JSX.Element {
   const planning = useDoing<{ readonly of: string; readonly estimate: RunEstimate }>();
   const { now } = planning;
-  const { calculation, params, packSize, workers } = of.request;
-  const body = { calculation, params, packSize, workers };
+  const { calculation, params, packSize, workers, maxCost } = of.request;
+  const body = { calculation, params, packSize, workers, maxCost };
   const key = JSON.stringify(body);
   const plan = () =>
     planning.start(async (signal) => ({
@@ -72,8 +74,10 @@ type Measured = Extract<RunEstimate, { readonly unmeasured?: undefined }>;
 
 function Measured({ found }: { readonly found: Measured }): JSX.Element {
   const { calls } = found;
+  const over = overMaxCost(found);
   return (
     <>
+      {over === undefined ? null : <Notice tone="warn">{sentence(over)}</Notice>}
       <dl class="figures small">
         <div>
           <dt>time</dt>

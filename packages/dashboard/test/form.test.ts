@@ -116,17 +116,34 @@ test("options become the request's fields in their own units, and a wrong one is
     packSize: "4",
     workers: "9",
     cap: "9",
+    maxCost: "2.5",
     tolerate: "1.5%",
     packLimit: "30s",
     attempts: "2",
     retryAfter: "5s, 2m",
     deadline: "2h",
+    keep: "true",
+    reuse: "old",
     tag: "team=risk night=2026-11-23",
   };
   const state = { ...emptyForm("x"), options };
   expect(requestOf(state)).toEqual({
-    ...{ calculation: "x", params: {}, id: "mine", packSize: 4, workers: 9, cap: 9, attempts: 2 },
-    ...{ tolerate: { percent: 1.5 }, packLimitMs: 30_000, deadline: { ms: 7_200_000, keep: false } },
+    ...{
+      calculation: "x",
+      params: {},
+      id: "mine",
+      packSize: 4,
+      workers: 9,
+      cap: 9,
+      attempts: 2,
+      maxCost: 2.5,
+    },
+    ...{
+      tolerate: { percent: 1.5 },
+      packLimitMs: 30_000,
+      deadline: { ms: 7_200_000, keep: true },
+      reuse: "old",
+    },
     ...{ retryAfterS: [5, 120], tags: { team: "risk", night: "2026-11-23" } },
   });
   expect(
@@ -135,6 +152,7 @@ test("options become the request's fields in their own units, and a wrong one is
   const wrong = {
     packSize: "0",
     cap: "x",
+    maxCost: "0",
     tolerate: "-1",
     packLimit: "30",
     attempts: "1.5",
@@ -142,5 +160,5 @@ test("options become the request's fields in their own units, and a wrong one is
     retryAfter: "5s,1500ms",
     tag: "risk",
   };
-  expect(issuesOf({ ...emptyForm("x", { spot: 1, label: "" }), options: wrong }, schema).size).toBe(8);
+  expect(issuesOf({ ...emptyForm("x", { spot: 1, label: "" }), options: wrong }, schema).size).toBe(9);
 });

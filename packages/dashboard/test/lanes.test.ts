@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkAtHand, Worker } from "../../../src/engine/client/inspection/workers.ts";
-import { type Board, boardsAfter, laneMs, lanesOf, placeOf, stateOfBoard } from "../workers/lanes.ts";
+import { type Board, boardsAfter, laneMs, lanesOf, placeOf, stateOfBoard } from "../system/lanes.ts";
 
 const work = (pack: number, forS: number): WorkAtHand => ({
   ...{ run: "r", uid: "u", work: `pack ${pack}`, pack, generation: 1, send: 1, alone: false, forS },

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { report } from "../../../src/app/api/report.ts";
+import { status } from "../../../src/engine/client/status.ts";
 import { submit } from "../../../src/engine/client/submit.ts";
 import type { Manifest } from "../../../src/engine/model/run.ts";
 import { runBlobs } from "../../../src/engine/model/runBlobs.ts";
@@ -76,7 +77,7 @@ describe("the report of a run", () => {
     const { page } = await reported({ result: `{"sum":45,"of":"<all>"}`, failure: "chunk 4: boom 7" });
     const titles = [...page.matchAll(/<h2[^>]*>([^<]+)<\/h2>/g)].map(([, title]) => title);
     expect(titles).toEqual([
-      ...["Progress and leaders", "Packs", "Durations of packs", "Failures", "Calls and cost"],
+      ...["Progress and leaders", "Packs", "Durations of packs", "Failures", "Cost"],
       ...["Result", "Request", "Manifest"],
     ]);
     expect(page).toContain("<h1>r1</h1>");
@@ -87,6 +88,24 @@ describe("the report of a run", () => {
     expect(page).toContain("&lt;all>");
     expect(page).toMatch(/Dollars<\/th><td class="number">\$0\.\d{4}</);
     expect(page).not.toContain("has not ended");
+  });
+
+  it("tells time, calls and cost of each generation and of all", async () => {
+    const calls = { write: 5, list: 2, read: 1, other: 0, queue: 12, delete: 0 };
+    const cost = { dollars: 0.5, storageDollars: 0.1, computeDollars: 0.4, gbS: 9, executions: 3 };
+    const { page, client } = await reported({
+      state: {
+        ...{ generation: 2, retriedMs: 0, maxCost: 5 },
+        earlier: [{ generation: 1, tookMs: 30_000, calls, cost }],
+      },
+    });
+    const { generations = [], elapsedS } = await status(client, "r1");
+    expect(page).toContain("Generation 1: 30 s, 20 calls, about $0.5000");
+    expect(page).toMatch(/Generation 2: [^<]+ calls, about \$0\.\d{4}</);
+    expect(generations.reduce((sum, one) => sum + one.elapsedS, 0)).toBe(elapsedS);
+    expect(page).toMatch(/Dollars<\/th><td class="number">\$0\.5\d{3}</);
+    expect(page).toMatch(/Max cost<\/th><td class="number">\$5\.0000</);
+    expect(page).toContain("2 generations");
   });
 
   it("runs no script, fetches nothing, and says so in a policy whose hash fits its style", async () => {

@@ -18,6 +18,10 @@ export interface Functions {
   readonly volatile: ReadonlySet<string>;
   /** Functions that may make much of little, as a number among their arguments says. */
   readonly growing: ReadonlySet<string>;
+  /** Functions whose value is of a size that no argument changes: numbers, times, truth values. */
+  readonly fixed: ReadonlySet<string>;
+  /** Functions whose value is no larger than the largest of their arguments, although a number is among these. */
+  readonly bounded: ReadonlySet<string>;
 }
 
 export const isTree = (value: Json | undefined): value is Tree =>
@@ -81,6 +85,7 @@ async function readFunctions(session: Session): Promise<Functions> {
   );
   const named = (has: (row: (typeof rows)[number]) => boolean): Set<string> =>
     new Set(rows.filter(has).map((row) => String(row["function_name"])));
+  const varying = named((row) => !isFixed(row));
   const isCall = ({ function_type: type }: (typeof rows)[number]) =>
     type === "scalar" || type === "aggregate";
   return {
@@ -91,8 +96,15 @@ async function readFunctions(session: Session): Promise<Functions> {
         : type !== "table" && stability != null && stability !== "CONSISTENT",
     ),
     growing: named((row) => isCall(row) && mayGrow(row) && !bounded.has(String(row["function_name"]))),
+    fixed: new Set([...named(isFixed)].filter((name) => !varying.has(name))),
+    bounded,
   };
 }
+
+const isFixed = ({ return_type: type }: Row): boolean =>
+  /^(BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|DOUBLE|FLOAT|DECIMAL|DATE|INTERVAL|UUID|TIME.*[^\]])$/.test(
+    String(type),
+  );
 
 /** A number among its arguments may say how large its value is. */
 const mayGrow = ({ parameter_types: types, return_type: result }: Row): boolean =>

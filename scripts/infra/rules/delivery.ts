@@ -13,7 +13,7 @@ export function delivery(project: Project): Finding[] {
     ...of("azure.yaml", azd(project)),
     ...of(".funcignore", packageFiles(project)),
     ...of("Dockerfile", image(project.files.get("Dockerfile") ?? "")),
-    ...of("docs/DEPLOY.md", duckdbVersion(project)),
+    ...of("docs/OPERATIONS.md", duckdbVersion(project)),
     ...[...project.files].flatMap(([file, text]) =>
       file.startsWith(".github/workflows/")
         ? of(file, [...lines(project, text), ...jobs(text), ...published(text)])
@@ -104,7 +104,7 @@ function packageFiles({ files, facts, rootNames }: Project): Wrong[] {
 function duckdbVersion({ files }: Project): Wrong[] {
   const install = installDuckdb(files.get("package.json") ?? "{}");
   return unless(
-    files.get("docs/DEPLOY.md")?.includes(`\`${install}\``) === true,
+    files.get("docs/OPERATIONS.md")?.includes(`\`${install}\``) === true,
     "drift-version",
     `say \`${install}\``,
   );

@@ -125,7 +125,7 @@ function operations({ files, snapshots }: Project): Finding[] {
       ),
   );
   return [...names]
-    .filter((name) => !sections.includes(`## ${name}`))
+    .filter((name) => !sections.includes(`### ${name}`))
     .map((name) => ({ rule: "drift-operations", file, says: `the alert ${name} has no section` }));
 }
 

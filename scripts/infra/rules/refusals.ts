@@ -28,12 +28,12 @@ export interface Refusal {
   readonly seen: readonly [string, ...string[]];
   /** The type that it is about; any where it is absent. */
   readonly on?: string;
-  /** What is wrong with a resource, in words. `page` is what DEPLOY says. */
+  /** What is wrong with a resource, in words. `page` is what OPERATIONS says. */
   readonly wrong: (one: Resource, all: readonly Resource[], page: string) => readonly string[];
 }
 
 export function refused({ snapshots, files }: Project): Finding[] {
-  const page = files.get("docs/DEPLOY.md") ?? "";
+  const page = files.get("docs/OPERATIONS.md") ?? "";
   return [...snapshots].flatMap(([file, all]) =>
     all.flatMap((one) =>
       refusals
@@ -197,7 +197,7 @@ export const refusals: readonly Refusal[] = [
       const own = type.split("/")[0] ?? "";
       return [own, beneath[own] ?? own]
         .filter((name) => name !== "Microsoft.Authorization" && !said.includes(`\`${name}\``))
-        .map((name) => `docs/DEPLOY.md does not say before "Five commands" to register ${name}`);
+        .map((name) => `docs/OPERATIONS.md does not say before "Five commands" to register ${name}`);
     },
   },
   {

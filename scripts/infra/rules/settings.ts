@@ -90,7 +90,7 @@ function samples({ files, facts }: Project): Finding[] {
 }
 
 function pages({ files, facts }: Project): Finding[] {
-  const file = "docs/SETTINGS.md";
+  const file = "docs/OPERATIONS.md";
   return facts.settings
     .filter((name) => !files.get(file)?.includes(`| \`${name}\` |`))
     .map((name) => ({ rule: "drift-page", file, says: `${name} is in no table` }));

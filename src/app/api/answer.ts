@@ -1,6 +1,13 @@
 import { STATUS_CODES } from "node:http";
 import * as z from "zod";
-import { edgeOf, InputError, LeasefoldError, messageOf } from "../../engine/model/errors.ts";
+import {
+  edgeOf,
+  InputError,
+  isUnreadable,
+  LeasefoldError,
+  messageOf,
+  unreadableWord,
+} from "../../engine/model/errors.ts";
 import type { ApiAnswer, ApiHandler, ApiPorts, ApiRequest } from "./apiRequest.ts";
 
 /**
@@ -51,8 +58,10 @@ export const problemSchema = z
 /** RFC 9457 problem details of anything thrown. The message of a bug stays in the log. */
 export function problemOf(error: unknown): ApiAnswer {
   const known = error instanceof LeasefoldError;
-  const code = known ? error.code : "internal";
-  const status = statusOfCode[code] ?? edgeOf(error).httpStatus;
+  const { httpStatus } = edgeOf(error);
+  const code =
+    isUnreadable(error) && httpStatus < 500 ? unreadableWord(error) : known ? error.code : "internal";
+  const status = statusOfCode[code] ?? httpStatus;
   const { field, contentRange, allow } = known ? error.details : {};
   return {
     status,
@@ -102,9 +111,9 @@ export async function answer(
     const actor = all.actorOf?.(request.headers) ?? all.client.actor;
     return harmless(await handler(request, { ...all.client, actor }, all));
   } catch (error) {
-    const { level } = edgeOf(error);
+    const { level, httpStatus } = edgeOf(error);
     if (level === "warn") log.warn(`http: ${messageOf(error)}`);
-    if (level === "error") log.error("http:", error);
+    if (level === "error" && httpStatus >= 500) log.error("http:", error);
     return harmless(fail(error));
   }
 }

@@ -141,6 +141,7 @@ export const getLogs = defineRoute({
   query: {
     chunk: queryWhole(calculationLimits.chunksMax, 0).describe("Only of this chunk."),
     max: max.describe("Lines at most, the newest; 1,000 by default."),
+    since: z.iso.datetime().describe("`until` of the answer before.").optional(),
   },
   answer: logsSchema,
   problems: { ...noRun, 400: [...noRun[400], "bad-chunk"] },

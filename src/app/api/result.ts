@@ -20,7 +20,7 @@ import { type Asked, defineRoute, queryFlag, queryWhole, waitSMax } from "./rout
 import { noRun } from "./runs.ts";
 
 const generation = queryWhole(999);
-export const noResult = { ...noRun, 409: ["not-finished", "run-failed", "run-cancelled"] };
+export const noResult = { ...noRun, 409: [...noRun[409], "not-finished", "run-failed", "run-cancelled"] };
 const ofBytes = { answer: "*/*", cached: true, ranges: true } as const;
 const badRange = { 413: ["answer-too-large"], 416: ["range-not-satisfiable"] };
 

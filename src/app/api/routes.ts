@@ -18,6 +18,7 @@ const openApi: Route["give"] = (request, log) =>
 export const routes: readonly Route[] = [
   runs.submitRun,
   runs.listRuns,
+  runs.getOverview,
   runs.getCosts,
   inspect.getRun,
   runs.changeRun,

@@ -3,7 +3,8 @@ import { clientLimits } from "../../engine/client/client.ts";
 import { command, commandedSchema } from "../../engine/client/commands/command.ts";
 import type { Change } from "../../engine/client/commands/decideCommand.ts";
 import { costs, costsSchema } from "../../engine/client/costs.ts";
-import { invalid, requestSchema, wholeNumber } from "../../engine/client/runRequest.ts";
+import { overview, overviewSchema } from "../../engine/client/overview.ts";
+import { checkedDollars, invalid, requestSchema, wholeNumber } from "../../engine/client/runRequest.ts";
 import { listPhases, runs, runsPageSchema } from "../../engine/client/runs.ts";
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { InputError } from "../../engine/model/errors.ts";
@@ -12,7 +13,11 @@ import { logEvents } from "../../engine/model/log.ts";
 import { type ApiRequest, fresh, routeParam } from "./apiRequest.ts";
 import { defineRoute, queryWhole } from "./route.ts";
 
-export const noRun = { 400: ["bad-run-id"], 404: ["unknown-run"] };
+/** Also of one whose documents this version cannot read. */
+export const noRun = {
+  ...{ 400: ["bad-run-id"], 404: ["unknown-run"] },
+  409: ["unreadable", "needs-newer-version", "needs-older-version"],
+};
 
 /**
  * 202 with `Location`. The same request with the same id, or `Idempotency-Key`, is the same run. Of one that has ended without
@@ -33,7 +38,7 @@ export const submitRun = defineRoute({
   }),
   problems: {
     400: ["unknown-calculation", "params-too-large", "two-ids", "bad-reuse", "bad-accept-code", "bad-tags"],
-    409: ["id-taken", "being-deleted"],
+    409: [...noRun[409], "id-taken", "being-deleted"],
   },
   async handler(request, { actor, clock }, { submit, log }) {
     const { body } = request;
@@ -60,7 +65,7 @@ const filters = {
   since: z
     .string()
     .describe(
-      "Submitted since: `2026-11-23`, a time by ISO 8601 (UTC without a zone), or so long ago, `30d`.",
+      "Submitted since: `yesterday`, `2026-11-23`, a time by ISO 8601 (UTC without a zone), or so long ago, `30d`.",
     )
     .optional(),
   prefix: z.string().describe("How the id begins.").optional(),
@@ -83,6 +88,16 @@ export const listRuns = defineRoute({
   handler: async ({ query }, client) => fresh(await runs(client, query)),
 });
 
+export const getOverview = defineRoute({
+  method: "GET",
+  route: "overview",
+  summary: "What became of the runs since a time, what failed first, and of each calculation's runs before.",
+  query: filters,
+  answer: overviewSchema,
+  problems: { 400: ["bad-tag", "bad-since"] },
+  handler: async ({ query }, client) => fresh(await overview(client, query)),
+});
+
 export const getCosts = defineRoute({
   method: "GET",
   route: "costs",
@@ -95,6 +110,7 @@ export const getCosts = defineRoute({
 
 const changeSchema = z.strictObject({
   cap: wholeNumber(limits.capMax).describe("Packs in flight at most.").optional(),
+  maxCost: checkedDollars.describe("Dollars at most, alone or with `cap`.").optional(),
   want: z.enum(["run", "paused", "cancelled"]).optional(),
   keep: z.boolean().describe("With `cancelled`: finish with the packs that are done.").optional(),
 });
@@ -105,13 +121,14 @@ const commanded = { status: 202, answer: commandedSchema } as const;
 export const changeRun = defineRoute({
   method: "PATCH",
   route: "runs/{id}",
-  summary: "Pauses, resumes or cancels a run, or sets its cap. Its status shows when a leader has done it.",
+  summary:
+    "Pauses, resumes or cancels a run, or sets its cap or max cost. Its status shows when a leader has done it.",
   body: changeSchema,
   ...commanded,
   problems: {
     ...noRun,
     400: [...noRun[400], "one-change", "bad-keep"],
-    409: ["too-late", "not-accepted", "not-allowed", "being-deleted"],
+    409: [...noRun[409], "too-late", "not-accepted", "not-allowed", "being-deleted"],
   },
   handler: async (request, client) =>
     fresh(await command(client, routeParam(request, "id"), changeOf(request.body)), 202),
@@ -136,6 +153,7 @@ export const retryRun = defineRoute({
   problems: {
     ...noRun,
     409: [
+      ...noRun[409],
       ...["not-accepted", "being-deleted", "nothing-to-retry", "still-working"],
       ...["wrong-generation", "other-code", "inputs-changed"],
     ],
@@ -149,22 +167,23 @@ export const deleteRun = defineRoute({
   route: "runs/{id}",
   summary: "Deletes the run. It is deleted when its status is not found any more.",
   ...commanded,
-  problems: { ...noRun, 409: ["being-deleted"] },
+  problems: { ...noRun, 409: [...noRun[409], "being-deleted"] },
   handler: async (request, client) =>
     fresh(await command(client, routeParam(request, "id"), { kind: "delete" }), 202),
 });
 
 const kindOf = { run: "resume", paused: "pause" } as const;
 
-function changeOf({ cap, want, keep }: z.infer<typeof changeSchema>): Change {
+function changeOf({ cap, maxCost, want, keep }: z.infer<typeof changeSchema>): Change {
   if (keep !== undefined && want !== "cancelled") {
     throw invalid("keep", 'only allowed with "want": "cancelled"', "bad-keep");
   }
-  if (cap !== undefined && want === undefined) return { kind: "cap", cap };
-  if (want !== undefined && cap === undefined) {
+  const bounds = cap !== undefined || maxCost !== undefined;
+  if (bounds && want === undefined) return { kind: "cap", cap, maxCost };
+  if (want !== undefined && !bounds) {
     return want === "cancelled" ? { kind: "cancel", keep: keep === true } : { kind: kindOf[want] };
   }
-  throw new InputError("invalid", "one-change", 'give either "cap" or "want"');
+  throw new InputError("invalid", "one-change", 'give either "want", or "cap" and "maxCost" or one of them');
 }
 
 /** The id in the body or the header, which is quoted in the draft standard and bare in most clients. */

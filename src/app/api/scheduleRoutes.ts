@@ -13,6 +13,7 @@ import { scheduleRequestSchema } from "../../engine/client/schedules/scheduleReq
 import { submittedSchema } from "../../engine/client/submit.ts";
 import { fresh, routeParam } from "./apiRequest.ts";
 import { defineRoute } from "./route.ts";
+import { noRun } from "./runs.ts";
 
 const noSchedule = { 400: ["bad-name"], 404: ["unknown-schedule"] };
 
@@ -63,7 +64,11 @@ export const scheduleRoutes = [
     body: z.strictObject({ at: z.string().describe("A time with an offset.").optional() }),
     status: 202,
     answer: submittedSchema,
-    problems: { 400: ["bad-name", "bad-at"], 404: noSchedule[404], 409: ["id-taken", "being-deleted"] },
+    problems: {
+      400: ["bad-name", "bad-at"],
+      404: noSchedule[404],
+      409: [...noRun[409], "id-taken", "being-deleted"],
+    },
     handler: async (request, client) =>
       fresh(await triggerSchedule(client, routeParam(request, "name"), request.body.at), 202),
   }),

@@ -25,6 +25,7 @@ export function coordinatorOf({ config, names, own, places }: Parts, worker: Loc
       log,
       worker,
       endedQueue: settings.LEASEFOLD_ENDED_QUEUE,
+      maxCost: settings.LEASEFOLD_MAX_COST,
       onElection: logElection,
       onPoll: settingsLog(log, about),
     },

@@ -22,11 +22,16 @@ const ofSettings: Readonly<Record<keyof Settings, Rule | undefined>> = {
   LEASEFOLD_KEEP_DAYS: { means: "old runs go after the shorter time, 0 is never", unsafe: true },
   LEASEFOLD_CALCULATIONS: { means: "a run waits for an app that has its code", unsafe: true },
   LEASEFOLD_SOURCES: { means: "packs fail where their source is not allowed", unsafe: true },
+  LEASEFOLD_ENV: {
+    means: "a pack finds a variable or not, depending on the app that takes it",
+    unsafe: true,
+  },
   LEASEFOLD_ENDED_QUEUE: {
     means: "whether a run has a completion event in the queue depends on who leads",
     unsafe: true,
   },
   LEASEFOLD_PACK_LIMIT_S: { means: "whether a long pack fails depends on the app that takes it" },
+  LEASEFOLD_MAX_COST: { means: "what a run may cost depends on who leads it first" },
   LEASEFOLD_LEASE_S: byLeader,
   LEASEFOLD_BUDGET_S: byLeader,
   LEASEFOLD_EARLY_TAKEOVER: byLeader,

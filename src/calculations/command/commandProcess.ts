@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
-import { createInterface } from "node:readline";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { resourceLimits } from "node:worker_threads";
 import { threadSpareMb } from "../../engine/calculation/attempt.ts";
@@ -66,9 +65,9 @@ export function commandProcess(start: Start) {
       const why = await child.kill(messageOf(error));
       throw new Error(`the process of ${start.command.join(" ")} failed: ${why}`, { cause: error });
     } finally {
-      release();
-      // What it printed before its answer is read by now, and belongs to this call.
+      // What it printed before its answer is read by then, and belongs to this call.
       await nextTurn();
+      release();
     }
   }
 
@@ -116,11 +115,19 @@ function startProcess({ command: [file, ...args], folder, env, unchanged }: Star
   process.on("exit", kill);
   // Who waits for an answer hears why there is none.
   child.stdin.on("error", () => {});
-  createInterface({ input: child.stderr }).on("line", (line) => {
-    printed.push(line);
-    if (printed.length > lastLines) printed.shift();
-    print(line);
-  });
+  let begun = "";
+  const take = (text: string): void => {
+    // A carriage return alone ends a line too, as of a progress bar; what follows one at the end is not known yet.
+    const lines = (begun + text).split(/\r?\n|\r(?!\n|$)/);
+    begun = lines.pop() ?? "";
+    for (const line of lines) {
+      printed.push(line);
+      if (printed.length > lastLines) printed.shift();
+      print(line);
+    }
+  };
+  const endLine = (): void => void (begun !== "" && take("\n"));
+  child.stderr.setEncoding("utf8").on("data", take);
   const messages = messagesOf(child);
   let greeting: Promise<readonly unknown[]> | undefined;
   let calls: readonly unknown[] = [];
@@ -159,6 +166,8 @@ function startProcess({ command: [file, ...args], folder, env, unchanged }: Star
       void child.stdin.write(encodeMessage(said, frames)),
     /** Keeps this thread for the process, prints for the caller, and watches the memory, until the returned function is called. */
     use(): () => void {
+      // Lines of an earlier call, which may be of another run, are no part of an error of this one.
+      printed.length = 0;
       print = AsyncLocalStorage.bind((line) => console.error(line));
       const unwatch =
         pid === undefined
@@ -169,6 +178,7 @@ function startProcess({ command: [file, ...args], folder, env, unchanged }: Star
             });
       refer(child, "ref");
       return () => {
+        endLine();
         unwatch();
         refer(child, "unref");
       };
@@ -177,6 +187,7 @@ function startProcess({ command: [file, ...args], folder, env, unchanged }: Star
     async kill(why: string): Promise<string> {
       kill();
       await ended;
+      endLine();
       return [excess ?? why, ...(printed.length > 0 ? [`it printed: ${printed.join(" | ")}`] : [])]
         .join("; ")
         .slice(0, 2_000);

@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { ZodType } from "zod";
-import { plainEnv } from "../../engine/calculation/childProcesses.ts";
 import {
   type Calculation,
   defineCalculation,
@@ -11,6 +10,7 @@ import {
   type Result,
   type ResultBytes,
 } from "../../engine/calculation/contract.ts";
+import { userEnv } from "../../engine/model/userEnv.ts";
 import { type Call, commandProcess } from "./commandProcess.ts";
 import type { Message } from "./messages.ts";
 
@@ -73,7 +73,7 @@ export function defineCommandCalculation<Params>(
   };
   const python = pythonFolders.find((path) => existsSync(path)) ?? "";
   const path = [definition.env?.["PYTHONPATH"], python].filter(Boolean).join(delimiter);
-  const env = { ...plainEnv(process.env), ...sameEverywhere, ...definition.env, PYTHONPATH: path };
+  const env = { ...userEnv(process.env), ...sameEverywhere, ...definition.env, PYTHONPATH: path };
   const program = commandProcess({ command, folder, env, unchanged });
 
   const partOf = (call: string, { said, frames }: Message): Part => {

@@ -55,17 +55,3 @@ export function childProcesses(workerOf: (thread: number) => Worker | undefined)
     },
   };
 }
-
-/** All that a thread and a program may find in their environment: paths, and how dates and text read. */
-const passedOn = [
-  ...["PATH", "HOME", "USERPROFILE", "SystemRoot", "TMPDIR", "TEMP", "TMP", "TZ", "LANG", "LC_ALL"],
-  ...["NODE_ENV", "NODE_OPTIONS"],
-];
-
-/**
- * An environment without connection strings, keys and tokens, so that a calculation that prints its environment, or a
- * package that collects it, gives none away. A thread is no sandbox: its code has the rights of the process, its files,
- * its network and its identity. Load only calculations that you trust.
- */
-export const plainEnv = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));

@@ -7,7 +7,7 @@ import { limits } from "../model/limits.ts";
  * its pause, while the others are computed. So a chunk that fails costs its own attempts, and not those of its pack.
  *
  * Not promised: that all attempts of a chunk are made here. One whose pause is long, or would not fit into the time limit, ends
- * the attempt at the pack, whose message then waits (leader/inFlight/README.md, rule 35).
+ * the attempt at the pack, whose message then waits (rule *waits*).
  */
 export interface ChunkRetry {
   /** The number of the attempt that begins, from 1. */

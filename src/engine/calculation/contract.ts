@@ -8,9 +8,8 @@ import type { Files } from "./files.ts";
  * Not promised: that `compute` runs once per chunk. A chunk may be computed several times, on several machines
  * at once; exactly one of its partials is folded. So `compute` must not rely on side effects.
  *
- * `plan`, `compute`, `merge` and `finish` run in worker threads, never on the event loop that renews the lease. The
- * environment of a thread has no secrets and no settings of the app, but a thread is no sandbox: a calculation is
- * trusted as the app itself is.
+ * `plan`, `compute`, `merge` and `finish` run in worker threads, never on the event loop that renews the lease. They find the
+ * variables that `LEASEFOLD_ENV` names and none of storage, but a thread is no sandbox: a calculation is trusted as the app itself is.
  */
 export interface Calculation<Params, Input, Part, Made = Result, Shared = void> {
   /** Lower-case letters, digits and dashes; what `leasefold submit <name>` takes. */

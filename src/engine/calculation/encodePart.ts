@@ -17,10 +17,19 @@ export async function guarded<T>(what: string, run: () => T | Promise<T>): Promi
     if (error instanceof CalculationError) throw error;
     const asked = askedBy(error);
     if (asked !== undefined) throw asked.as(what);
-    const message = `${what}: ${messageOf(error)}${placeOf(error)}`;
+    const message = `${what}: ${messageOf(error)}${causeOf(error)}${placeOf(error)}`;
     const details = isProgramError(error) ? { program: true } : {};
     throw new CalculationError("calculation-threw", message, { cause: error, details });
   }
+}
+
+/** `fetch failed` says nothing without its cause. */
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (!(cause instanceof Error)) return "";
+  // That of several addresses that were tried has no message.
+  const why = cause.message || String((cause as NodeJS.ErrnoException).code ?? cause.name);
+  return messageOf(error).includes(why) ? "" : `: ${why}`;
 }
 
 /** A value that JSON does not keep. */

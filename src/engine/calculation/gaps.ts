@@ -2,7 +2,7 @@ import { CalculationError, type FailedChunk, failRunCode, laterCode, mayPass } f
 import { limits } from "../model/limits.ts";
 import { type Range, sizeOf } from "../model/packs.ts";
 
-/** Which chunks may fail without their pack (docs/ARCHITECTURE.md, rule 32). */
+/** Which chunks may fail without their pack (rule *failed chunks*). */
 export interface GapsAllowed {
   /** So many of a pack at most, and never all. */
   readonly most: number;

@@ -67,6 +67,13 @@ const isFile = (url: string): boolean => url.startsWith("file:");
 
 const hashOf = (url: string): string => hash("sha256", readFileSync(fileURLToPath(url)));
 
+/**
+ * Whether a file in TypeScript is a module although its package says `commonjs`, as `npm init` writes it: there Node would end at
+ * its first `import`.
+ */
+const isModuleInCommonJs = (url: string, format: string | null | undefined): boolean =>
+  format === "commonjs-typescript" && /^(import|export)\b/m.test(readFileSync(fileURLToPath(url), "utf8"));
+
 let hooked = false;
 
 /**
@@ -99,7 +106,10 @@ export function resolveLeasefold(): void {
     load(url, context, next) {
       // Right before Node reads it, so that the hash is that of the code that runs.
       if (isFile(url) && !loaded.has(url)) loaded.set(url, hashOf(url));
-      return next(url, context);
+      return next(
+        url,
+        isModuleInCommonJs(url, context.format) ? { ...context, format: "module-typescript" } : context,
+      );
     },
   });
   hooked = true;

@@ -2,10 +2,10 @@ import * as z from "zod";
 import { type Cost, costSchema, sumCosts } from "../model/cost.ts";
 import { isTagKey } from "../model/labels.ts";
 import { pricesSource } from "../model/prices.ts";
-import { type Client, clientLimits, defined } from "./client.ts";
+import { type Client, defined } from "./client.ts";
 import type { RunsQuery } from "./runFilter.ts";
 import { invalid } from "./runRequest.ts";
-import { type ListedRun, runs } from "./runs.ts";
+import { allRuns, type ListedRun } from "./runs.ts";
 import { count, list, text } from "./viewSchemas.ts";
 
 const sum = {
@@ -37,13 +37,7 @@ export interface CostsQuery extends Pick<RunsQuery, "calculation" | "tag" | "sin
  */
 export async function costs(client: Client, { by, ...query }: CostsQuery = {}): Promise<Costs> {
   if (by !== undefined && !isTagKey(by)) throw invalid("by", `${JSON.stringify(by)} is no key of a tag`);
-  const all: Costed[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await runs(client, { ...query, cursor, limit: clientLimits.runsListedMax });
-    all.push(...page.runs.filter(isCosted));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  const all = (await allRuns(client, query)).filter(isCosted);
   const groups = by === undefined ? [] : Map.groupBy(all, ({ tags }) => tags?.[by]);
   const summed = [...groups].map(([value, own]) => ({ ...defined({ value }), ...sumOf(own) }));
   return {
@@ -54,8 +48,9 @@ export async function costs(client: Client, { by, ...query }: CostsQuery = {}): 
   };
 }
 
-type Costed = Extract<ListedRun, { readonly calculation: string }>;
-const isCosted = (run: ListedRun): run is Costed => "calculation" in run;
+export type Costed = Extract<ListedRun, { readonly calculation: string }>;
+/** One that does not decode has no cost. */
+export const isCosted = (run: ListedRun): run is Costed => "calculation" in run;
 
 const sumOf = (all: readonly Cost[]) => ({
   runs: all.length,

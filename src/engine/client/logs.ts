@@ -28,6 +28,9 @@ export const logsSchema = z
     ...runKey,
     lines: list(lineSchema).describe("In the order of their times."),
     more: count.describe("Lines that were not kept, or are not among these."),
+    until: time.describe(
+      "Given as `since` it has the next answer begin here: with the attempts of this second, and what ended later.",
+    ),
   })
   .meta({ id: "Logs" });
 export type Logs = z.infer<typeof logsSchema>;
@@ -37,8 +40,8 @@ export interface LogsQuery {
   readonly chunk?: number | undefined;
   /** Lines at most; the newest. */
   readonly max?: number | undefined;
-  /** Attempts that are known, and not read again. */
-  readonly known?: ReadonlySet<string> | undefined;
+  /** `until` of an answer: attempts that ended before are not read again. */
+  readonly since?: string | undefined;
 }
 
 /**
@@ -53,10 +56,10 @@ export async function logs(client: Client, id: string, query: LogsQuery = {}): P
   const blobs: ListedBlob[] = [];
   const prefix = await prefixOf(client, { run, uid }, query.chunk);
   for await (const page of blobPages(client, client.names.runs, prefix, { metadata: true }))
-    blobs.push(
-      ...page.blobs.filter(({ name }) => query.known?.has(placeOf({ run, uid }, name).attempt) !== true),
-    );
+    blobs.push(...page.blobs);
+  const sinceMs = Date.parse(query.since ?? "") || 0;
   const newest = blobs
+    .filter(({ lastModifiedMs }) => lastModifiedMs >= sinceMs)
     .sort((a, b) => b.lastModifiedMs - a.lastModifiedMs)
     .slice(0, clientLimits.logBlobsRead);
   const read = await pMap(newest, (blob) => linesOf(client, { run, uid }, blob), {
@@ -67,7 +70,14 @@ export async function logs(client: Client, id: string, query: LogsQuery = {}): P
     .filter(({ chunk }) => query.chunk === undefined || chunk === undefined || chunk === query.chunk)
     .sort((a, b) => a.at.localeCompare(b.at));
   const lines = all.slice(-max);
-  return { run, uid, lines, more: read.reduce((sum, one) => sum + one.more, all.length - lines.length) };
+  const until = iso(newest[0]?.lastModifiedMs ?? sinceMs);
+  return {
+    run,
+    uid,
+    lines,
+    until,
+    more: read.reduce((sum, one) => sum + one.more, all.length - lines.length),
+  };
 }
 
 async function prefixOf(client: Client, { run, uid }: RunKey, chunk: number | undefined): Promise<string> {

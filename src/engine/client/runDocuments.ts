@@ -64,15 +64,16 @@ export const unknownRun = (id: string): InputError =>
 export async function readSpec(client: Client, id: string): Promise<ReadHashed<Spec> | undefined> {
   const found = await readBlob(client, client.names.runs, specBlob(id));
   if (found.kind === "missing") return undefined;
-  const value = decodeJson(specSchema, found.body, `the spec of ${id}`);
+  const value = decodeJson(specSchema, found.body, `the spec of ${id}, ${specBlob(id)},`);
   checkRequestHash(value);
   return { value, sha256: documentHash(found.body), ...factsOf(found) };
 }
 
 export async function readState(client: Client, id: string, uid: string): Promise<Read<State> | undefined> {
-  const found = await readBlob(client, client.names.runs, runBlobs(id, uid).state);
+  const blob = runBlobs(id, uid).state;
+  const found = await readBlob(client, client.names.runs, blob);
   if (found.kind === "missing") return undefined;
-  return { value: decodeJson(stateSchema, found.body, `the state of ${id}`), ...factsOf(found) };
+  return { value: decodeJson(stateSchema, found.body, `the state of ${id}, ${blob},`), ...factsOf(found) };
 }
 
 export async function readMarker(client: Client, id: string): Promise<Read<Marker> | undefined> {
@@ -104,10 +105,11 @@ export async function readManifest(
   { run, uid }: RunKey,
   generation: number,
 ): Promise<Manifest | undefined> {
-  const found = await readBlob(client, client.names.results, resultBlobs(run, uid).manifest(generation));
+  const blob = resultBlobs(run, uid).manifest(generation);
+  const found = await readBlob(client, client.names.results, blob);
   return found.kind === "missing"
     ? undefined
-    : decodeJson(manifestSchema, found.body, `the manifest of ${run}`);
+    : decodeJson(manifestSchema, found.body, `the manifest of ${run}, ${blob},`);
 }
 
 /** The manifest of a generation. One that disagrees with the leader's chunk counts is forged, and ignored. */

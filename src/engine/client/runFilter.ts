@@ -14,7 +14,7 @@ export interface RunsQuery {
   readonly calculation?: string | undefined;
   /** Tags that it has, as one types them: `team=risk`. */
   readonly tag?: readonly string[] | undefined;
-  /** Submitted since: a time, `2026-11-23` or with more of ISO 8601, or so long ago, `30d`. */
+  /** Submitted since: `yesterday`, a time, `2026-11-23` or with more of ISO 8601, or so long ago, `30d`. */
   readonly since?: string | undefined;
   /** Of its id. */
   readonly prefix?: string | undefined;
@@ -42,8 +42,9 @@ export function filterOf({ clock }: Client, { calculation, tag, since, prefix = 
   return { wanted, sinceMs, prefix };
 }
 
-function sinceOf(text: string, nowMs: number): number {
-  const agoMs = typedMs(text);
+/** Yesterday is this time yesterday: whoever asks in the morning means one night. */
+export function sinceOf(text: string, nowMs: number): number {
+  const agoMs = typedMs(text === "yesterday" ? "1d" : text);
   // Anything else that `Date` takes, such as `1`, would be a time by luck; a time without a zone is UTC, as a day is.
   const [, day, time = "T00:00", zone = "Z"] =
     /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
@@ -52,6 +53,6 @@ function sinceOf(text: string, nowMs: number): number {
   if (Number.isFinite(ms)) return Math.max(0, ms);
   throw invalid(
     "since",
-    `${text} is no time: give a date such as 2026-11-23, with a time or without, or 30d or 12h`,
+    `${text} is no time: give yesterday, a date such as 2026-11-23, with a time or without, or 30d or 12h`,
   );
 }

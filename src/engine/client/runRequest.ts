@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Calculations } from "../calculation/contract.ts";
 import { backOff } from "../model/backOff.ts";
-import { canonicalJson, idSchema } from "../model/decode.ts";
+import { canonicalJson, dollarAmount, dollarsMax, idSchema } from "../model/decode.ts";
 import { InputError } from "../model/errors.ts";
 import { isRecord, kebab } from "../model/json.ts";
 import { type Tags, tagRule, tagsSchema } from "../model/labels.ts";
@@ -23,6 +23,8 @@ const deadlineSchema = z.strictObject({
 });
 
 const pausesSchema = z.array(z.int().min(0).max(backOff.waitMaxS)).min(1).max(backOff.pausesMax);
+
+export const checkedDollars = z.number().meta({ as: dollarAmount });
 
 /** A request of a person or program, before any check of its values. */
 export const requestSchema = z
@@ -50,6 +52,11 @@ export const requestSchema = z
     priority: checkedLater(z.enum(priorities))
       .describe(
         "Its part of the workers beside other runs: four times that of a normal run, or a quarter. No part of the request.",
+      )
+      .optional(),
+    maxCost: checkedDollars
+      .describe(
+        "Dollars at most, by the estimate, retries included; beyond them it sends nothing more and waits. By default that of the app.",
       )
       .optional(),
     tolerate: checkedLater(toleranceSchema)
@@ -117,6 +124,7 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   const packSize = checkWhole("packSize", request.packSize, clientLimits.packSizeMax);
   const workers = checkWhole("workers", request.workers, clientLimits.planWorkersMax);
   const cap = checkCap(request.cap);
+  const maxCost = checkMaxCost(request.maxCost);
   const tolerate = checkTolerance(request.tolerate);
   const packLimitMs = checkWhole("packLimitMs", request.packLimitMs, clientLimits.packLimitMsMax);
   const attempts = checkWhole("attempts", request.attempts, limits.attemptsMax);
@@ -134,7 +142,7 @@ export function checkRequest(request: RunRequest, calculations: Calculations) {
   /** Identity of the code that validated the parameters. */
   const code = calculations.versionOf(calculation.name);
   const more = { reuse, acceptCode, keepPartials, priority, tags };
-  return { calculation, params, given, code, id, workers, cap, ...options, requestHash, ...more };
+  return { calculation, params, given, code, id, workers, cap, maxCost, ...options, requestHash, ...more };
 }
 
 const limitsOfRun = ["packSize", "tolerate", "packLimitMs", "attempts", "deadline"] as const;
@@ -171,6 +179,11 @@ function ofField<T>(field: string, find: () => T): T {
 }
 
 export const checkCap = (cap?: number): number => checkWhole("cap", cap, limits.capMax) ?? limits.capDefault;
+
+export function checkMaxCost(dollars: number | undefined): number | undefined {
+  if (dollars === undefined || dollarAmount.safeParse(dollars).success) return dollars;
+  throw invalid("maxCost", `${dollars} is no amount of dollars above 0, at most ${dollarsMax}`);
+}
 
 export function checkWhole(field: string, value: number | undefined, max: number, code?: string) {
   if (value === undefined) return undefined;

@@ -6,8 +6,8 @@ import { givenUpOf, stopOf, stopSchema } from "../model/outcomes.ts";
 import { packsOf } from "../model/packs.ts";
 import { priorities } from "../model/priority.ts";
 import { type Manifest, manifestSchema, type Spec } from "../model/run.ts";
-import { spentOf } from "../model/spent.ts";
-import { deadlineMs, isFinal, phases, type State, stateSchema } from "../model/state.ts";
+import { type Spent, spentInGeneration, spentOf } from "../model/spent.ts";
+import { deadlineMs, isFinal, isHeld, phases, type State, stateSchema } from "../model/state.ts";
 import { defined, iso } from "./client.ts";
 import { answerOf, commandOf, commandSchema } from "./commands/commandAnswer.ts";
 import { counts, countsSchema, splitLost } from "./counts.ts";
@@ -46,11 +46,16 @@ export const runViewSchema = z
     word: wordSchema,
     active: z.boolean().describe("False once the phase is final."),
     paused: z.boolean(),
+    pauseReason: z
+      .literal("max-cost")
+      .describe("`paused` because nothing more fits into its max cost; absent where a person paused it.")
+      .exactOptional(),
     keep: z
       .boolean()
       .describe("The run finishes with what is done: by a cancel that keeps it, or past its deadline."),
     generation,
     cap: z.int().positive().describe("Packs in flight at most.").optional(),
+    maxCost: z.number().describe("Dollars at most: then it sends nothing more.").exactOptional(),
     packs: z
       .object({ ...counts, sent: count, again: count })
       .describe(
@@ -84,8 +89,13 @@ export const runViewSchema = z
       .describe("The latest failed attempt at work that is still tried.")
       .exactOptional(),
     elapsedS: seconds.describe(
-      "Since the submit, or since the newest retry: the time that a run lay failed is none of its work.",
+      "From the submit to the end, and of each retry likewise: the time that a run lay failed is none of its work.",
     ),
+    generations: list(z.object({ generation, elapsedS: seconds, calls, ...costSchema.shape }))
+      .describe(
+        "What each generation took and cost, oldest first: time, calls and cost of the run are their sums. Absent where there is one; the first entry of very many is of several.",
+      )
+      .exactOptional(),
     timeLeft: remainingTimeSchema.exactOptional(),
     behind: text
       .describe("The run that has the workers, while this one waits for some and nothing of it ends.")
@@ -120,12 +130,16 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
   const phase = phaseOf(state, marker);
   const active = phase === "waiting" || !isFinal(phase);
   const submittedMs = spec.lastModifiedMs;
-  const retriedMs = asksRetry(state, marker) ? markerRead?.lastModifiedMs : state?.retriedMs;
   const nowMs = Math.max(spec.dateMs, stateRead?.dateMs ?? 0, markerRead?.dateMs ?? 0);
+  const askedMs = asksRetry(state, marker) ? markerRead?.lastModifiedMs : undefined;
+  const generations = generationsOf(state, { submittedMs, askedMs, nowMs });
   const finishedMs = active ? undefined : state?.finishedMs;
   const refused = active && phase !== "waiting" ? state?.otherCode : undefined;
   const spent = spentOf(state);
   const keep = active && keepsOf(phase === "waiting" ? undefined : state, marker);
+  const paused = active && !keep && isPaused(state, marker);
+  const atMaxCost =
+    phase === "computing" && !keep && !paused && marker?.want === "run" && state?.maxCostAtMs !== undefined;
   return {
     run,
     uid,
@@ -135,13 +149,13 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
     word: wordOf(phase, state, marker, manifest),
     active,
     // A deadline ends a pause and leaves the marker as it is.
-    paused: active && !keep && isPaused(state, marker),
+    paused: paused || atMaxCost,
     keep,
     generation: Math.max(state?.generation ?? 1, marker?.generation ?? 1),
     cap: marker?.cap ?? state?.cap,
     ...(state === undefined ? {} : progressOf(state, phase, nowMs)),
     submittedAt: iso(submittedMs),
-    elapsedS: Math.max(0, (finishedMs ?? nowMs) - (retriedMs ?? submittedMs)) / 1000,
+    elapsedS: generations.reduce((sum, one) => sum + one.elapsedS, 0),
     terms: (state?.terms ?? []).map(({ term, holder, atMs }) => ({ term, holder, since: iso(atMs) })),
     calls: spent.calls,
     ...spent.cost,
@@ -149,6 +163,9 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
       submittedBy: by,
       tags,
       priority: priority === "normal" ? undefined : priority,
+      pauseReason: atMaxCost ? ("max-cost" as const) : undefined,
+      maxCost: marker?.dollars ?? state?.maxCost,
+      generations: generations.length > 1 ? generations : undefined,
       // A planned run of an older version has no identity of its code.
       code: state?.layout === undefined ? (state?.code ?? code) : state.code,
       otherCode: refused && { wanted: refused.wanted, theirs: refused.theirs },
@@ -165,6 +182,29 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
       result: manifest && resultOf(manifest),
     }),
   };
+}
+
+/** One at least, also of a run that no leader has seen. `askedMs`: since when a retry is asked for that none has begun. */
+function generationsOf(
+  state: State | undefined,
+  {
+    submittedMs,
+    askedMs,
+    nowMs,
+  }: Readonly<Record<"submittedMs" | "nowMs", number>> & { readonly askedMs: number | undefined },
+): NonNullable<RunView["generations"]> {
+  const one = (number: number, tookMs: number, { calls, cost }: Spent) => ({
+    ...{ generation: number, elapsedS: Math.max(0, tookMs) / 1_000, calls },
+    ...cost,
+  });
+  const nothing = spentOf(undefined);
+  if (state === undefined) return [one(1, nowMs - submittedMs, nothing)];
+  const { generation: number, earlier = [], retriedMs = submittedMs, finishedMs = nowMs } = state;
+  return [
+    ...earlier.map((before) => one(before.generation, before.tookMs, before)),
+    one(number, finishedMs - retriedMs, spentInGeneration(state)),
+    ...(askedMs === undefined ? [] : [one(number + 1, nowMs - askedMs, nothing)]),
+  ];
 }
 
 function waitsOf(state: State | undefined): RunView["waits"] {
@@ -225,7 +265,7 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
     },
     ...defined({
       rate:
-        computing && !state.paused && state.otherCode === undefined && rate > 0 && !standsStill(state, nowMs)
+        computing && !isHeld(state) && state.otherCode === undefined && rate > 0 && !standsStill(state, nowMs)
           ? { packsPerS: rate, chunksPerS: rate * layout.packSize }
           : undefined,
       timeLeft: computing ? remainingTime(state, nowMs) : undefined,

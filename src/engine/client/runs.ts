@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type ClosedRun, closedBlobs, decodeClosedRun, parseClosed } from "../model/closedRun.ts";
 import { costSchema } from "../model/cost.ts";
 import { parseJson } from "../model/decode.ts";
-import { CorruptDataError, isUnreadable, LeasefoldError } from "../model/errors.ts";
+import { CorruptDataError, isUnreadable, LeasefoldError, unreadableWord } from "../model/errors.ts";
 import { decodeMarker, type Marker } from "../model/marker.ts";
 import { plainId, runIdPattern, scheduleBlobs } from "../model/names.ts";
 import type { ListedBlob } from "../storage/ports.ts";
@@ -41,6 +41,7 @@ const endedSchema = z
     packs: countsSchema.describe("Absent if the run was never planned.").exactOptional(),
     chunks: countsSchema.exactOptional(),
     finishedAt: time,
+    result: z.object({ sha256: text }).exactOptional(),
     ...costSchema.shape,
     error: errorSchema.exactOptional(),
   })
@@ -101,6 +102,18 @@ export async function runs(client: Client, query: RunsQuery = {}): Promise<RunsP
   return { ...ended, runs: [...first, ...ended.runs] };
 }
 
+/** The same, of all pages. */
+export async function allRuns(client: Client, query: Omit<RunsQuery, "limit" | "cursor">) {
+  const all: ListedRun[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await runs(client, { ...query, cursor, limit: clientLimits.runsListedMax });
+    all.push(...page.runs);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return all;
+}
+
 const newestFirst = (a: ListedRun, b: ListedRun): number =>
   submittedAt(b).localeCompare(submittedAt(a)) || a.run.localeCompare(b.run);
 const submittedAt = (one: ListedRun): string => ("submittedAt" in one ? one.submittedAt : "");
@@ -125,9 +138,7 @@ async function readActive(client: Client, id: string, marker: ListedMarker): Pro
 function unreadable(run: string, active: boolean, error: unknown): UnreadableRun {
   if (!isUnreadable(error)) throw error;
   const { code, message } = error;
-  const word =
-    code === "newer-version" || code === "older-version" ? (`needs-${code}` as const) : "unreadable";
-  return { run: plainId(run), word, active, error: { code, message } };
+  return { run: plainId(run), word: unreadableWord(error), active, error: { code, message } };
 }
 
 async function listMarkers(client: Client): Promise<ReadonlyMap<string, ListedMarker>> {
@@ -210,7 +221,7 @@ function listedClosed({ name, metadata }: ListedBlob): ListedRun | undefined {
 }
 
 function viewOfClosed(
-  { finishedMs, retriedMs, cost, by, ...closed }: ClosedRun,
+  { finishedMs, retriedMs, earlierMs = 0, cost, by, sha256, ...closed }: ClosedRun,
   submittedMs: number,
 ): z.infer<typeof endedSchema> {
   const gaps = closed.phase === "complete" && (closed.chunks?.failed ?? 0) > 0;
@@ -218,6 +229,7 @@ function viewOfClosed(
     ...defined({
       ...closed,
       submittedBy: by,
+      result: sha256 === undefined ? undefined : { sha256 },
       packs: countsOf(closed.packs),
       chunks: countsOf(closed.chunks),
     }),
@@ -225,7 +237,7 @@ function viewOfClosed(
     active: false,
     submittedAt: new Date(submittedMs).toISOString(),
     finishedAt: new Date(finishedMs).toISOString(),
-    elapsedS: Math.max(0, finishedMs - (retriedMs ?? submittedMs)) / 1000,
+    elapsedS: (earlierMs + Math.max(0, finishedMs - (retriedMs ?? submittedMs))) / 1000,
     ...cost,
   };
 }

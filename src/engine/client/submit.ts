@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { unlessUnreadable } from "../model/decode.ts";
+import { canonicalJson, unlessUnreadable } from "../model/decode.ts";
 import { InputError, StorageError } from "../model/errors.ts";
 import { type Tags, tagsSchema } from "../model/labels.ts";
 import { limits } from "../model/limits.ts";
@@ -15,7 +15,7 @@ import { markerBy } from "./commands/decideCommand.ts";
 import { ensuringContainers } from "./containersAndQueues.ts";
 import { findReuse } from "./findReuse.ts";
 import { toldPackLimitMs } from "./leader.ts";
-import { type RunKey, readMarker, readSpec, readState } from "./runDocuments.ts";
+import { headMarker, type RunKey, readMarker, readSpec, readState } from "./runDocuments.ts";
 import {
   type CheckedRequest,
   checkRequest,
@@ -46,6 +46,10 @@ export const submittedSchema = z
       .describe(
         "Packs in flight at most, which may differ from the request if the run existed; absent once the run has ended.",
       )
+      .exactOptional(),
+    maxCost: z
+      .number()
+      .describe("Dollars at most, likewise; absent where the request and the run name none.")
       .exactOptional(),
     packLimitMs: z
       .int()
@@ -86,14 +90,16 @@ export async function submitChecked(client: Client, asked: CheckedRequest): Prom
       const toldMs = askedMs === undefined ? undefined : await toldPackLimitMs(client);
       const packLimitMs =
         askedMs === undefined || toldMs === undefined ? undefined : Math.min(askedMs, toldMs);
-      const { phase, cap, tags } = tried;
-      const holding = defined({ phase, cap, packLimitMs, tags });
+      const { phase, bounds, tags } = tried;
+      const holding = defined({ phase, ...bounds, packLimitMs, tags });
       return { run, uid: tried.uid, created: drawn.has(tried.uid), woken, ...holding };
     }
     if (tried.kind === "taken") {
       if (checked.id !== undefined) {
-        const told = ["is the id of a run with another request", ...differencesOf(tried.spec, checked)];
-        throw conflict("id-taken", `${run} ${told.join("; ")}`);
+        const told = differencesOf(tried.spec, checked);
+        const no =
+          told.length === 0 ? ["its spec is not what this submit writes, and nobody has begun it"] : told;
+        throw conflict("id-taken", `${run} is the id of a run with another request; ${no.join("; ")}`);
       }
       run = drawId(client, checked);
       continue;
@@ -113,7 +119,8 @@ async function reuseFor(client: Client, asked: CheckedRequest): Promise<Spec["re
     return await findReuse(client, asked);
   } catch (error) {
     const there = asked.id === undefined ? undefined : (await readSpec(client, asked.id))?.value;
-    if (!(error instanceof InputError) || there?.requestHash !== asked.requestHash) throw error;
+    const isThere = there?.requestHash === asked.requestHash && there.reuse?.run === asked.reuse;
+    if (!(error instanceof InputError) || !isThere) throw error;
     return there.reuse;
   }
 }
@@ -124,7 +131,7 @@ type Tried =
       readonly uid: string;
       readonly final: boolean;
       readonly phase: Submitted["phase"];
-      readonly cap?: number | undefined;
+      readonly bounds?: Bounds | undefined;
       readonly tags: Tags | undefined;
     }
   /** Another request has this id. */
@@ -156,32 +163,46 @@ async function trySubmit(
     ({ tags } = spec);
     const ours = drawn.has(owner);
     if (!ours && request.id === undefined) return { kind: "taken", spec };
-    // Also of an earlier try of this call: somebody may have replaced it since.
-    if (spec.requestHash !== request.requestHash)
-      return (await isBeingDeleted(client, run)) ? { kind: "deleting" } : { kind: "taken", spec };
     // One that does not decode counts as none: a marker is harmless, and the leader reports the error.
     const read = () => readState(client, run, owner);
     state = ours ? undefined : (await unlessUnreadable(read))?.value;
+    const marker = ours || state !== undefined ? undefined : await headMarker(client, run);
+    // Nobody has begun it, so this call would. Also one of an earlier try of this call may have been replaced since.
+    const begins = ours || (state === undefined && marker?.kind === "missing");
+    const differs = begins
+      ? !isWritten(spec, specOf(client, request, { run, uid: owner }), ours)
+      : spec.requestHash !== request.requestHash;
+    if (differs) return (await isBeingDeleted(client, run)) ? { kind: "deleting" } : { kind: "taken", spec };
     phase = ours ? undefined : (state?.phase ?? "waiting");
   }
   const final = state !== undefined && isFinal(state.phase);
   // A finished run needs no marker, but it must not be in deletion.
   const key = { run, uid: owner };
-  const marker = { ...markerBy(owner, state), spec: sha256, cap: state?.cap ?? request.cap };
-  const cap = final ? undefined : await createMarker(client, key, marker);
-  if (final ? await isBeingDeleted(client, run) : cap === undefined) return { kind: "deleting" };
+  const { cap, maxCost: dollars } = state ?? request;
+  const marker = { ...markerBy(owner, state), spec: sha256, cap, dollars };
+  const bounds = final ? undefined : await createMarker(client, key, marker);
+  if (final ? await isBeingDeleted(client, run) : bounds === undefined) return { kind: "deleting" };
   // A deletion may have run between the calls for the spec and for the marker. It removes the spec first and the marker
   // last, so it can no longer reach a spec that still exists after the marker.
   const now = (await readSpec(client, run))?.value.uid;
-  return now === owner ? { kind: "accepted", uid: owner, final, phase, cap, tags } : { kind: "deleting" };
+  return now === owner ? { kind: "accepted", uid: owner, final, phase, bounds, tags } : { kind: "deleting" };
 }
 
-async function createSpec(client: Client, request: Request, { run, uid }: RunKey) {
-  const { calculation, id: _id, cap: _cap, acceptCode: _accept, ...work } = request;
+function specOf(client: Client, request: Request, { run, uid }: RunKey): Spec {
+  const { calculation, id: _id, cap: _cap, maxCost: _maxCost, acceptCode: _accept, ...work } = request;
+  return { v: versions.spec, run, uid, calculation: calculation.name, ...work, by: client.actor };
+}
+
+/** Whether a spec is all of what this call writes; of another call it may have other tags and another name of who submitted. */
+function isWritten(found: Spec, written: Spec, ours: boolean): boolean {
+  const { tags, by } = ours ? written : found;
+  return canonicalJson(found) === canonicalJson({ ...written, tags, by });
+}
+
+async function createSpec(client: Client, request: Request, key: RunKey) {
+  const { run } = key;
   // JSON leaves out what is undefined.
-  const { actor: by } = client;
-  const spec: Spec = { v: versions.spec, run, uid, calculation: calculation.name, ...work, by };
-  const body = JSON.stringify(spec);
+  const body = JSON.stringify(specOf(client, request, key));
   const options = { contentType: "application/json" };
   const created = await ensuringContainers(client, () =>
     client.storage.blobs.create(client.names.runs, specBlob(run), body, options),
@@ -189,22 +210,25 @@ async function createSpec(client: Client, request: Request, { run, uid }: RunKey
   return { kind: created.kind, sha256: documentHash(body) };
 }
 
+/** What holds beside the request. */
+type Bounds = Pick<CheckedRequest, "cap" | "maxCost">;
+
 /**
- * The cap that holds: of an existing marker that of its last change. Undefined if a deletion has the marker of this id. A run
+ * The bounds that hold: of an existing marker those of its last change. Undefined if a deletion has the marker of this id. A run
  * that is at work and has lost its marker gets one that says what its state has seen.
  */
 async function createMarker(
   client: Client,
   { run, uid }: RunKey,
   asked: Marker,
-): Promise<number | undefined> {
+): Promise<Bounds | undefined> {
   const metadata = encodeMarker(asked);
   const created = await ensuringContainers(client, () =>
     client.storage.blobs.create(client.names.active, run, "", { metadata }),
   );
-  if (created.kind === "created") return asked.cap;
-  const marker = (await readMarker(client, run))?.value;
-  return marker?.uid === uid && marker.want !== "delete" ? marker.cap : undefined;
+  const marker = created.kind === "created" ? asked : (await readMarker(client, run))?.value;
+  if (marker?.uid !== uid || marker.want === "delete") return undefined;
+  return { cap: marker.cap, maxCost: marker.dollars };
 }
 
 const isBeingDeleted = async (client: Client, id: string): Promise<boolean> =>

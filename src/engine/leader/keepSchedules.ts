@@ -18,7 +18,7 @@ import { submitDue } from "./perform/submitDue.ts";
 import type { CoordinatorPorts, Term } from "./term.ts";
 
 /**
- * Decides each due time of the schedules once (rule 34): it is skipped, or has a run.
+ * Decides each due time of the schedules once (rule *schedules*): it is skipped, or has a run.
  *
  * Not promised: that parameters fit the code of the day. They were checked when the schedule was made; workers check them
  * again, and the run fails and says so.

@@ -64,7 +64,8 @@ function takeOver(
 ): Promise<StateChain> {
   const { spec, sha256 } = submitted;
   const isNew = nowMs - writtenMs < limits.newRunMs && marker.command === 0;
-  const first = { ...firstTasks(marker, spec, nowMs), mix: spec.reuse?.codes, spec: sha256 };
+  const maxCost = marker.dollars ?? term.maxCost;
+  const first = { ...firstTasks(marker, spec, nowMs), mix: spec.reuse?.codes, spec: sha256, maxCost };
   const beforeRetry = (ended: State) => enlistBefore(term, ended, submitted);
   return takeOverState(term, term.leader, { ...marker, id, nowMs, first, isNew, beforeRetry });
 }

@@ -26,6 +26,8 @@ export interface CoordinatorPorts {
   nextSequence(): number;
   /** Time limit of one attempt of a pack, as workers have it. */
   readonly packLimitMs: number;
+  /** In dollars, of a run that asks for no other. */
+  readonly maxCost?: number | undefined;
 }
 
 /** The right to lead runs: the part of the election's `Leadership` that it takes. */

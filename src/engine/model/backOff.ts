@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { count, ms } from "./decode.ts";
 
-/** How long work waits for its next attempt (leader/inFlight/README.md, rule 35). */
+/** How long work waits for its next attempt (rule *waits*). */
 export const backOff = {
   /** Pauses before the second, third … attempt of a send; the last one holds for all that follow. */
   pausesDefaultS: [0, 1, 3, 9],

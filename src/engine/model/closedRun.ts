@@ -31,6 +31,10 @@ const closedRunSchema = z.object({
   finishedMs: ms,
   /** When the newest retry began. */
   retriedMs: ms.optional(),
+  /** What the generations before it took. */
+  earlierMs: ms.optional(),
+  /** Of the result. */
+  sha256: z.string().optional(),
   cost: costSchema,
   tags: tagsSchema.optional(),
   /** Who submitted it. */

@@ -43,6 +43,10 @@ export const ms = z.number().nonnegative().max(latestMs);
 export const count = z.int().nonnegative().max(latestMs);
 export const positive = z.int().positive().max(latestMs);
 export const numberText = z.coerce.number().nonnegative().max(latestMs);
+/** US dollars, of a document and of metadata. */
+export const dollarsMax = 1_000_000;
+export const dollarAmount = z.number().positive().max(dollarsMax);
+export const dollarText = z.coerce.number().positive().max(dollarsMax);
 export const countText = z.coerce.number().int().nonnegative().max(latestMs);
 export const positiveText = z.coerce.number().int().positive().max(latestMs);
 

@@ -3,7 +3,7 @@ import { InputError } from "./errors.ts";
 
 /**
  * When a schedule is due, and what its templates say then. Storage's time goes in and comes out, in ms; only the fields of the
- * expression and the templates are in the time zone. docs/SCHEDULES.md has the table for the changes of the clocks.
+ * expression and the templates are in the time zone. docs/OPERATIONS.md has the table for the changes of the clocks.
  */
 export interface DueTimes {
   /** The first due time after this one; undefined if there is none. */

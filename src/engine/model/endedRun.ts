@@ -7,7 +7,7 @@ import type { Manifest } from "./run.ts";
 
 /**
  * The completion event of a run, once for each generation: the content of `_closed/{time}.{id}`, and of a message in the queue
- * of `LEASEFOLD_ENDED_QUEUE`. docs/NOTICES.md describes it. Fields may be added, and none is taken away.
+ * of `LEASEFOLD_ENDED_QUEUE`. docs/OPERATIONS.md describes it. Fields may be added, and none is taken away.
  */
 export const endedRunSchema = z.object({
   type: z.enum(["run.complete", "run.failed", "run.cancelled"]),

@@ -76,6 +76,17 @@ export class OtherVersionError extends LeasefoldError {}
 export const isUnreadable = (error: unknown): error is CorruptDataError | OtherVersionError =>
   error instanceof CorruptDataError || error instanceof OtherVersionError;
 
+/** How lists and answers call what could not be read. */
+export function unreadableWord({ code }: CorruptDataError | OtherVersionError) {
+  return code === "newer-version" || code === "older-version" ? (`needs-${code}` as const) : "unreadable";
+}
+
+/** Of a document that is not what the app writes, which whoever may write it can see to; any other loss is the app's. */
+const ofDocument: ReadonlySet<string> = new Set([
+  ...["not-json", "too-deep", "too-large", "bad-shape", "newer-version", "older-version"],
+  ...["spec-differs", "spec-lost"],
+]);
+
 /**
  * A user's calculation threw, hung, crashed its thread or returned something invalid. `details.stack` is the stack in the
  * thread where it failed, so that logs show frames of user code.
@@ -94,6 +105,9 @@ export const failRunCode = "fail-run";
 
 /** Code of the error of a run that failed since a file was changed after it was planned. */
 export const inputsChanged = "inputs-changed";
+
+/** Code of the error of a run whose plan was deleted: a retry makes no other one. */
+export const planLost = "plan-lost";
 
 /** Codes of calculation errors that another attempt, often in another process, may not meet. */
 const passing: ReadonlySet<string> = new Set([
@@ -159,7 +173,7 @@ export function edgeOf(error: unknown): Edge {
     }[error.kind];
   }
   if (isUnreadable(error)) {
-    return { httpStatus: 500, exitCode: 6, level: "error" };
+    return { httpStatus: ofDocument.has(error.code) ? 409 : 500, exitCode: 6, level: "error" };
   }
   if (error instanceof CalculationError)
     return { httpStatus: 422, exitCode: exitCodeOfCalculation, level: "warn" };

@@ -1,3 +1,4 @@
+import { type CallCounts, totalCalls } from "./calls.ts";
 import type { Cost } from "./cost.ts";
 
 /** How figures are written for people, on a terminal and on a page alike. */
@@ -77,6 +78,41 @@ export function costText({ dollars: all, storageDollars, computeDollars, gbS, ex
   return `about ${dollars(all)}: storage ${dollars(storageDollars)}, compute ${dollars(computeDollars)} (${used})`;
 }
 
+interface Generation extends Pick<Cost, "dollars"> {
+  readonly generation: number;
+  readonly elapsedS: number;
+  readonly calls: CallCounts;
+}
+
+/** `2: 28 s, 1,204 calls, about $0.0123`: the time, calls and cost of one generation. */
+export const generationText = ({ generation, elapsedS, calls, dollars: cost }: Generation): string =>
+  `${generation}: ${duration(elapsedS)}, ${countOf(totalCalls(calls), "call")}, about ${dollars(cost)}`;
+
+interface Bounded {
+  readonly run: string;
+  readonly maxCost?: number | undefined;
+  readonly pauseReason?: "max-cost" | undefined;
+}
+
+/** `$5.0000`, and of a run that has reached it what can be done. */
+export function maxCostText({ run, maxCost = 0, pauseReason }: Bounded): string {
+  if (pauseReason === undefined) return dollars(maxCost);
+  const more = `leasefold cap ${run} --cost <dollars>`;
+  return `${dollars(maxCost)}, and more work does not fit. "${more}" lets it go on, "leasefold cancel ${run} --keep" ends it with what is done`;
+}
+
+/** Of a plan whose run would reach its bound. */
+export function overMaxCost({
+  dollars: cost,
+  maxCost,
+}: {
+  dollars: number;
+  maxCost?: number;
+}): string | undefined {
+  if (maxCost === undefined || cost <= maxCost) return undefined;
+  return `more than its max cost of ${dollars(maxCost)}: the run would pause there, at about ${percent(maxCost, cost)} of its cost`;
+}
+
 /** A rate with about three digits. */
 export const perSecond = (value: number): string =>
   `${value >= 100 ? count(value) : value.toFixed(value >= 10 ? 1 : 2)}/s`;
@@ -154,15 +190,16 @@ export function prefixesText(prefixes: readonly number[], chunks: number): strin
 /** Packs that are progress, as in `progressOf`. */
 export const endedPacks = (view: Counted): number => progressOf({ ...view, chunks: undefined })?.ended ?? 0;
 
-/** The state of a run as text, such as `computing, paused`. Returns states of newer versions unchanged. */
+/** The state of a run as text, such as `computing, paused at its max cost`. Returns states of newer versions unchanged. */
 export const stateText = (run: {
   readonly word: string;
   readonly paused?: boolean;
+  readonly pauseReason?: "max-cost";
   readonly keep?: boolean;
 }): string =>
   [
     run.word.replaceAll("-", " "),
-    ...(run.paused === true ? ["paused"] : []),
+    ...(run.paused === true ? [run.pauseReason === undefined ? "paused" : "paused at its max cost"] : []),
     ...(run.keep === true ? ["ending early"] : []),
   ].join(", ");
 

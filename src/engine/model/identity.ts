@@ -53,7 +53,7 @@ export interface Refused {
 
 /** How instances get a calculation of one's own. */
 export const howToRegister =
-  'name its file in LEASEFOLD_CALCULATIONS, or package it: docs/DEPLOY.md, "Your own calculation"';
+  'name its file in LEASEFOLD_CALCULATIONS, or package it: docs/OPERATIONS.md, "Your own calculation"';
 
 /** `no instance has mc-var 3f2a8b1c9d0e; they have mc-var 9c1b…`. */
 export function refusedText({ wanted, theirs }: Refused): string {

@@ -2,6 +2,7 @@ import * as z from "zod";
 import {
   countText,
   decodeValue,
+  dollarText,
   idSchema,
   numberText,
   positiveText,
@@ -26,6 +27,8 @@ const markerSchema = z.object({
   want: wantSchema,
   generation: positiveText,
   cap: positiveText,
+  /** The max cost. Absent: the app's default, as its first leader has it. Names of metadata are in lower case. */
+  dollars: dollarText.optional(),
   /** Grows with each pause and resume. */
   turn: countText,
   /** Grows with each write of the marker. */
@@ -34,7 +37,7 @@ const markerSchema = z.object({
   who: z.string().transform(decodeActor).pipe(actorSchema).optional(),
   /** With `cancelled`: the run finishes with the packs that are done. */
   keep: z.literal("1").optional(),
-  /** The command under which the leader found nothing more to do for the paused run: nobody has to lead for it. */
+  /** The command under which the leader found nothing more to do for a run that is paused or at its max cost: nobody has to lead for it. */
   rests: countText.optional(),
   /** With `rests`: until then, in ms of storage's time. A deadline passes during a pause too. */
   until: numberText.optional(),

@@ -47,7 +47,7 @@ const workMessageSchema = z.discriminatedUnion("kind", [
       to: count,
       /** The run's cap, where it is less than the chunks that the calculation computes at the same time. */
       atOnceMax: positive.optional(),
-      /** Chunks that are not computed, since earlier sends ended at them (rule 32). */
+      /** Chunks that are not computed, since earlier sends ended at them (rule *failed chunks*). */
       excluded: z.array(failedChunkSchema).optional(),
     })
     .refine(({ from, to }) => to > from),

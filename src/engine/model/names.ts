@@ -1,6 +1,6 @@
 /**
  * Names of containers, queues and shared blobs, and the rules for names that users choose. The blobs of one run are named
- * in `runBlobs.ts`, summaries of ended runs in `closedRun.ts`; no other file makes a name. docs/ARCHITECTURE.md, section 3,
+ * in `runBlobs.ts`, summaries of ended runs in `closedRun.ts`; no other file makes a name. docs/ARCHITECTURE.md
  * draws the whole tree.
  */
 import { InputError } from "./errors.ts";

@@ -67,7 +67,7 @@ export function givenUpOf(state: State): {
 
 const count = z.int().nonnegative();
 
-/** Where the calculation of a run may end it early (rule 33). */
+/** Where the calculation of a run may end it early (rule *early stop*). */
 export const stopSchema = z.object({
   of: count.describe("The chunks of the plan."),
   next: z

@@ -56,7 +56,7 @@ export const specSchema = z.object({
    *  finishes with the packs that are done. */
   deadline: z.object({ ms: positive, keep: z.boolean() }).optional(),
   /**
-   * The run whose partials are copied where they have the same key, and the other code of which they may be (rule 31). No part
+   * The run whose partials are copied where they have the same key, and the other code of which they may be (rule *reuse*). No part
    * of the request but for that code: else its result is the same without.
    */
   reuse: z.object({ run: idSchema, uid: idSchema, codes: z.array(z.string()).optional() }).optional(),
@@ -213,7 +213,7 @@ export const failureSchema = z.object({
   named: z.literal(true).optional(),
   /** The one of them at which the send ended with its thread, where that is known. */
   chunk: count.optional(),
-  /** Where the others of its pack have a partial: how many chunks failed, and why the first of them did (rule 32). */
+  /** Where the others of its pack have a partial: how many chunks failed, and why the first of them did (rule *failed chunks*). */
   gaps: z
     .object({
       failed: count,

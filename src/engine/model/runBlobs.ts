@@ -1,4 +1,4 @@
-/** Names of the blobs of one run, and parsers of them; docs/ARCHITECTURE.md, section 3, draws the whole tree. */
+/** Names of the blobs of one run, and parsers of them; docs/ARCHITECTURE.md draws the whole tree. */
 const pad = (value: number, digits: number): string => String(value).padStart(digits, "0");
 const shardName = (shard: number): string => pad(shard, 5);
 const packName = (pack: number): string => pad(pack, 8);

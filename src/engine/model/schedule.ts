@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { countText, decodeJson, decodeValue, positive, versioned } from "./decode.ts";
+import { countText, decodeJson, decodeValue, dollarAmount, positive, versioned } from "./decode.ts";
 import { dueTimes, fillTemplates } from "./dueTimes.ts";
 import { CorruptDataError } from "./errors.ts";
 import { limits } from "./limits.ts";
@@ -56,6 +56,7 @@ const scheduleSchema = z
       })
       .extend({
         cap: positive,
+        maxCost: dollarAmount.optional(),
         tags: z.record(z.string(), z.string()).optional(),
         /** Each run reuses partials of the run before. */
         reuse: z.literal(true).optional(),

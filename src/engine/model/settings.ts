@@ -1,9 +1,11 @@
 import * as z from "zod";
 import packageJson from "../../../package.json" with { type: "json" };
+import { dollarText } from "./decode.ts";
 import { ConfigError } from "./errors.ts";
 import { namePattern } from "./identity.ts";
 import { namespaceCharactersMax, namespacePattern } from "./names.ts";
 import { flexBilling } from "./prices.ts";
+import { listed, mayBeNamed, mayBeNamedRule } from "./userEnv.ts";
 
 /** The version of this build. */
 export const version: string = packageJson.version;
@@ -13,12 +15,12 @@ const whole = (minimum: number, maximum: number) => z.coerce.number().int().min(
 const names = (pattern: RegExp, rule: string) =>
   z
     .string()
-    .transform((text) => text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()])))
+    .transform(listed)
     .refine((all) => all.every((one) => pattern.test(one)), rule);
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 
 /**
- * All settings of the app with range and default; docs/SETTINGS.md says what they mean, and a test compares. Data storage is
+ * All settings of the app with range and default; docs/OPERATIONS.md says what they mean, and a test compares. Data storage is
  * `DataStorage` (a connection string) or `DataStorage__blobServiceUri` and `DataStorage__queueServiceUri` with
  * `DataStorage__credential` and `DataStorage__clientId`.
  */
@@ -38,6 +40,7 @@ export const settingsSchema = z.object({
   LEASEFOLD_CALCULATIONS: z.string().optional(),
   LEASEFOLD_ONLY: names(namePattern, "use names of calculations").optional(),
   LEASEFOLD_SOURCES: names(/^[a-z0-9$][a-z0-9-]{2,62}$/, "use names of containers").optional(),
+  LEASEFOLD_ENV: names(mayBeNamed, mayBeNamedRule).optional(),
   LEASEFOLD_ENDED_QUEUE: z
     .string()
     .regex(/^(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*$/, "use the name of a queue")
@@ -47,6 +50,7 @@ export const settingsSchema = z.object({
   LEASEFOLD_LOOP_MS: whole(50, 60_000).default(2_000),
   LEASEFOLD_LOOP_FAST_MS: whole(50, 60_000).default(100),
   LEASEFOLD_PACK_LIMIT_S: whole(1, 86_400).default(300),
+  LEASEFOLD_MAX_COST: dollarText.optional(),
   LEASEFOLD_KEEP_DAYS: z.coerce.number().min(0).max(36_500).default(30),
   LEASEFOLD_THREADS: whole(1, 256).optional(),
   LEASEFOLD_PLAN_WORKERS: z

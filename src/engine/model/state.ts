@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { waitsSchema } from "./backOff.ts";
-import { count, idSchema, ms, positive, sha256Pattern, versioned } from "./decode.ts";
+import { callCountsSchema, costSchema } from "./cost.ts";
+import { count, dollarAmount, idSchema, ms, positive, sha256Pattern, versioned } from "./decode.ts";
 import { historySchema } from "./labels.ts";
 import { layoutSchema } from "./run.ts";
 import { versions } from "./versions.ts";
@@ -23,6 +24,10 @@ export const phaseMoves: Readonly<Record<Phase, readonly Phase[]>> = {
   failed: [],
   cancelled: [],
 };
+
+/** A person or its max cost holds it up: nothing more is sent. */
+export const isHeld = ({ paused, maxCostAtMs }: Pick<State, "paused" | "maxCostAtMs">): boolean =>
+  paused || maxCostAtMs !== undefined;
 
 export const isFinal = (phase: Phase): boolean => phaseMoves[phase].length === 0;
 
@@ -71,7 +76,7 @@ const identity = {
   lost: z.boolean().optional(),
 };
 
-/** Who owns it: rules 2 and 3. */
+/** Who owns it: rule *state chain*. */
 const owner = {
   /** The term that owns this state. Ownership is equality of `termid`, never of `term` alone. */
   term: positive,
@@ -83,7 +88,7 @@ const owner = {
   terms: z.array(z.object({ term: positive, holder: z.string(), atMs: ms })),
 };
 
-/** What is wanted of the run, as the leader took it over from the marker, and how far it is: rule 8. */
+/** What is wanted of the run, as the leader took it over from the marker, and how far it is: rule *markers*. */
 const wanted = {
   generation: positive,
   phase: z.enum(phases),
@@ -91,6 +96,10 @@ const wanted = {
   command: count,
   answer: z.enum(["done", "too-late", "refused"]).optional(),
   cap: positive,
+  /** Dollars: of the marker, or else the app's default when a leader first saw the run. */
+  maxCost: dollarAmount.optional(),
+  /** Since when the run is at its max cost and sends nothing more (rule *run limits*). */
+  maxCostAtMs: ms.optional(),
   paused: z.boolean(),
   /** When the pause began, in storage's time. */
   pausedAtMs: ms.optional(),
@@ -102,7 +111,7 @@ const wanted = {
   history: historySchema.optional(),
 };
 
-/** What was sent, and what is known of it: rules 4, 18, 20 and 21. */
+/** What was sent, and what is known of it: rules *send order*, *observation*, *judgement* and *takeover*. */
 const sent = {
   layout: layoutSchema.optional(),
   /** Packs `[0, cursor)` were sent in this turn and generation, in that order, or already had their partial. */
@@ -121,7 +130,7 @@ const sent = {
   again: z.record(z.string(), sendsSchema),
 };
 
-/** What has its outcome: rules 5 and 6. */
+/** What has its outcome: rules *sealed shards* and *generations*. */
 const outcomes = {
   /**
    * Open shards: bitmaps of packs done and failed. `recount`: the bitmap is from an earlier turn or generation, so the shard
@@ -132,7 +141,7 @@ const outcomes = {
     z.object({
       done: z.string(),
       failed: z.string().optional(),
-      /** How many chunks the partials of its packs lack (rule 32). */
+      /** How many chunks the partials of its packs lack (rule *failed chunks*). */
       gaps: count.optional(),
       recount: z.literal(true).optional(),
     }),
@@ -172,6 +181,8 @@ const pace = {
   sentAgain: count,
   /** The latest durations of packs, for mean and p95, and the longest task of each kind. */
   durationsMs: z.array(ms),
+  /** Packs that were computed in this generation, and their time together. Absent: all that are done. */
+  packsComputed: count.optional(),
   computeMs: ms,
   taskMsMax: z.record(z.string(), ms),
   /** Packs finished per second, smoothed. */
@@ -186,6 +197,10 @@ const pace = {
     .default({ planning: 0, computing: 0, finishing: 0, polls: 0 }),
   /** Attempts at packs that ended without an output, and about how long they took. */
   wasted: z.object({ attempts: count, ms }).default({ attempts: 0, ms: 0 }),
+  /** What ended generations took and cost, oldest first; the first may be of several. The figures above are of the present one. */
+  earlier: z
+    .array(z.object({ generation: positive, tookMs: ms, calls: callCountsSchema, cost: costSchema }))
+    .optional(),
 };
 
 /** For readers: what holds the run up, and how it ended. */

@@ -3,7 +3,7 @@ import { workName } from "./runBlobs.ts";
 import type { State } from "./state.ts";
 
 /**
- * Which prefixes of a run its calculation is asked about, where that has a `stop` (docs/ARCHITECTURE.md, rule 33). Their
+ * Which prefixes of a run its calculation is asked about, where that has a `stop` (rule *early stop*). Their
  * lengths depend on the number of chunks alone. A plan cuts packs and shards so that each prefix ends with a shard: what
  * is asked about is the fold of sealed shards, whatever the size of a pack.
  */

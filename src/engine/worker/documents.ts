@@ -1,3 +1,4 @@
+import { planLost } from "../model/errors.ts";
 import type { Names } from "../model/names.ts";
 import { type Plan, planSchema, segmentSchema, specSchema } from "../model/run.ts";
 import { runBlobs, specBlob } from "../model/runBlobs.ts";
@@ -22,7 +23,7 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
   async function segment(plan: Plan, attempt: string, number: number): Promise<readonly unknown[]> {
     const name = runBlobs(plan.run, plan.uid).segment(attempt, number);
     const found = await readDocument(blobs, [runs, name], segmentSchema);
-    if (found === undefined) throw new StorageLostError("storage-lost", `plan segment ${number} is gone`);
+    if (found === undefined) throw new StorageLostError(planLost, `plan segment ${number} is gone`);
     checkNamed("segment", plan.run, found.sha256, plan.segments?.sha256?.[number]);
     return found.value.inputs;
   }
@@ -41,7 +42,7 @@ export function documents(blobs: BlobStore, { runs }: Names): Documents {
       const name = runBlobs(run, uid).plan;
       return small(`${name} ${named}`, async () => {
         const plan = await readDocument(blobs, [runs, name], planSchema);
-        if (plan === undefined) throw new StorageLostError("storage-lost", `${name} is gone`);
+        if (plan === undefined) throw new StorageLostError(planLost, `${name} is gone`);
         checkNamed("plan", run, plan.sha256, named);
         return { ...plan.value, sha256: plan.sha256 };
       });

@@ -10,7 +10,7 @@ import type { BlobStore } from "../storage/ports.ts";
 import type { Attempt, WorkerPorts } from "./ports.ts";
 
 /**
- * Partials of the run that a run reuses, which a worker copies instead of computing a pack (docs/ARCHITECTURE.md, rule 31).
+ * Partials of the run that a run reuses, which a worker copies instead of computing a pack (rule *reuse*).
  *
  * Not promised: that one is found. What is gone, was changed, or cannot be listed is computed.
  */
@@ -18,7 +18,7 @@ import type { Attempt, WorkerPorts } from "./ports.ts";
 /**
  * What the bytes of a pack's partial depend on beside the code. `compute` may ask for a chunk's index and their count, unless the
  * plan says `byInput`. A pack of a power of two of chunks is one span at any place; any other may be several, by its
- * index (rule 30).
+ * index (rule *merge tree*).
  */
 export function keyOf(
   { calculation, params }: Pick<Spec, "calculation" | "params">,

@@ -178,7 +178,7 @@ const markersKept = 200;
 const withoutMarker: ReadonlySet<WorkMessage["kind"]> = new Set(["cleanup", "sofar", "verify"]);
 
 /**
- * Why a marker makes a message's work unwanted, by docs/ARCHITECTURE.md, rule 11; undefined where it is wanted. A begun pack is written
+ * Why a marker makes a message's work unwanted, by rule *wanted work*; undefined where it is wanted. A begun pack is written
  * whatever was commanded meanwhile: its partial is right under every turn and generation, and dropping it would only cost
  * its computing again. Its computing ends with the run, or when the run is cancelled.
  */

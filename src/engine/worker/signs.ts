@@ -8,7 +8,7 @@ import { oneAtATime } from "../storage/system.ts";
 import { setLatest } from "./setLatest.ts";
 
 /**
- * What this process tells of its work (leader/inFlight/README.md, rule 17): one blob lists what it has taken and not ended. It is
+ * What this process tells of its work (rule *observation*): one blob lists what it has taken and not ended. It is
  * written once some of that lasts, again every few seconds while any lasts, and removed after; short work costs no call.
  *
  * Not promised: that each sign is written in time. A missing or late one costs a resend, never a wrong result.

@@ -17,7 +17,7 @@ async function submitted() {
   return { ...world, run: await submit(world.client, request) };
 }
 
-/** What a leader does with a marker that wants a deletion, in the order of docs/ARCHITECTURE.md, rule 10. */
+/** What a leader does with a marker that wants a deletion, in the order of rule *deletions*. */
 async function deleteAsLeader({ client, storage }: ClientWorld): Promise<void> {
   const uid = (await readMarker(client, "r1"))?.value.uid ?? "";
   const { blobNames, deleteBlob } = storage.operator;

@@ -30,6 +30,13 @@ describe("a retry by other code than computed the run", () => {
     );
   });
 
+  it("is refused without a word for a shell that a forged spec chose", () => {
+    const state = { ...ended, code: "$(id)@1" };
+    expect(() => decideCommand("r", retry(), facts("sum@2", { state }))).toThrow(
+      /leasefold submit CALCULATION … --reuse/,
+    );
+  });
+
   it("is accepted if the code is the same or unknown", () => {
     for (const code of ["sum@1", undefined])
       expect(decideCommand("r", retry(), facts(code))).toMatchObject({ kind: "write" });

@@ -2,7 +2,7 @@ import type { Clock } from "../../../src/engine/storage/ports.ts";
 
 /**
  * When work has to stop, told from outside: from the requests that a process sent and the answers it was handed,
- * and from nothing that the election believes. It repeats point 6 of docs/ARCHITECTURE.md, section 5, in its own words.
+ * and from nothing that the election believes. It repeats point 6 of src/election/README.md in its own words.
  */
 export interface StopWorkOracle {
   /** A lease call leaves. The returned function is told when its answer was handed over in time. */

@@ -3,7 +3,7 @@ import { status } from "../../../src/engine/client/status.ts";
 import type { Role } from "../../support/engineInstance.ts";
 import { simNames as names } from "../../support/engineWorld.ts";
 import { otherBuild } from "./builds.ts";
-import { checkEnds } from "./checks/leftovers.ts";
+import { checkEnds, isAtMaxCost } from "./checks/leftovers.ts";
 import type { SimulationResult, Stage } from "./stage.ts";
 
 /** After its last fault a run ends within `k` × the time that its work takes + `cMs`. */
@@ -21,7 +21,7 @@ const stopsEndMs = 45 * 60_000;
 const drainsWithinMs = 60 * 60_000;
 
 /**
- * No more faults: every run that is not paused has to end, the queues have to run empty, and only what is documented
+ * No more faults: every run that is not paused or at its max cost has to end, the queues have to run empty, and only what is documented
  * may be left. Every command has its answer then.
  */
 export async function quiet(stage: Stage, bound = scenarioBound): Promise<SimulationResult> {
@@ -30,9 +30,10 @@ export async function quiet(stage: Stage, bound = scenarioBound): Promise<Simula
   const endsWithinMs = bound.k * bound.idealMs + bound.cMs;
   const { ledger } = judge;
   const isOpen = (): boolean =>
-    [...ledger.runs.values()].some(({ marker, state }) => {
+    [...ledger.runs.values()].some((run) => {
+      const { marker, state } = run;
       const waits = marker?.want === "paused" && state?.paused === true && state.turn === marker.turn;
-      return marker !== undefined && !waits;
+      return marker !== undefined && !waits && !isAtMaxCost(run);
     });
   await step(stage, () => !isOpen(), endsWithinMs);
   world.tell("checker", "runs ended", {

@@ -22,6 +22,7 @@ import { firstWriterWins, versionsAreRespected } from "./checks/firstWriter.ts";
 import { noResultFoldsTwo, otherCodeComputesNothing } from "./checks/identities.ts";
 import { type Handling, Judge, type Scene, type Violation } from "./checks/judge.ts";
 import { listsShowWhatHasEnded } from "./checks/lists.ts";
+import { costIsBounded } from "./checks/maxCost.ts";
 import { brokenCode, failsForAReason } from "./checks/reasons.ts";
 import { resultIsTheFold } from "./checks/results.ts";
 import { retryIsExact } from "./checks/retries.ts";
@@ -249,6 +250,7 @@ const checks = [
   sendsAndRecordsAgree,
   listsShowWhatHasEnded,
   capIsKept,
+  costIsBounded,
   onlyWorthlessIsDeleted,
   retryIsExact,
   oldRunIsNeverMet,

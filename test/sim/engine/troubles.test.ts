@@ -193,7 +193,10 @@ test("a plan that is gone fails the run instead of being waited for", async () =
   engine.start();
   const state = await engine.untilEnd("r", 300_000);
   expect(state.phase).toBe("failed");
-  expect(state.error?.message).toContain("plan.json is gone");
+  expect(state.error).toMatchObject({
+    code: "plan-lost",
+    message: expect.stringContaining("plan.json is gone"),
+  });
 });
 
 test("a plan whose sampled chunks all fail still makes packs of its own size", async () => {

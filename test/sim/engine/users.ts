@@ -5,6 +5,7 @@ import { submit } from "../../../src/engine/client/submit.ts";
 import { LeasefoldError } from "../../../src/engine/model/errors.ts";
 import { isFinal } from "../../../src/engine/model/state.ts";
 import { requestOf, type SubmitRequest } from "../../support/engineWorld.ts";
+import { isAtMaxCost } from "./checks/leftovers.ts";
 import type { Company } from "./mishaps.ts";
 
 /** People who submit some runs and do with them whatever comes to their mind. */
@@ -86,8 +87,11 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
       if (kind < 0.2) tell(request.id, { kind: "pause" });
       else if (kind < 0.4) tell(request.id, { kind: "resume" });
       else if (kind < 0.5) tell(request.id, { kind: "cancel", keep: kind < 0.45 });
-      else if (kind < 0.65) tell(request.id, { kind: "cap", cap: 1 + Math.floor(random.number() * 20) });
-      else if (kind < 0.78) {
+      else if (kind < 0.65) {
+        const cap = 1 + Math.floor(random.number() * 20);
+        const { maxCost } = request;
+        tell(request.id, { kind: "cap", cap, maxCost: maxCost && (cap * maxCost) / 4 });
+      } else if (kind < 0.78) {
         tell(request.id, retry());
         if (changing) takeOver(request);
       } else if (kind < 0.88) tell(request.id, { kind: "delete" });
@@ -146,6 +150,7 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
   }
   function isWorking(id: string): boolean {
     const marker = ledger.current(id, "marker")?.marker;
-    return marker !== undefined && marker.want !== "paused";
+    const run = ledger.current(id, "marker");
+    return marker !== undefined && marker.want !== "paused" && !(run && isAtMaxCost(run));
   }
 }

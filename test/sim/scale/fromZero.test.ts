@@ -29,8 +29,8 @@ async function measured(ready: Ready): Promise<Measured> {
   return { firstS, leastS: Math.min(...ends), mostS: Math.max(...ends) };
 }
 
-/** What docs/DEPLOY.md says of each, in its table of functions that are always ready. */
-const page = readFileSync(join(import.meta.dirname, "../../../docs/DEPLOY.md"), "utf8");
+/** What docs/OPERATIONS.md says of each, in its table of functions that are always ready. */
+const page = readFileSync(join(import.meta.dirname, "../../../docs/OPERATIONS.md"), "utf8");
 const rows = [...page.matchAll(/^\| (.+) \| (\d+) s \| (\d+) to (\d+) s \|$/gm)].map(
   ([, ready, first, least, most]) => ({ ready, said: [first, least, most].map(Number) }),
 );

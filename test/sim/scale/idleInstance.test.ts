@@ -48,7 +48,7 @@ async function hourAtRest(maxPollingIntervalMs: number) {
 const hoursOfMonth = 730;
 
 test("an idle instance calls and costs what the page says, for each interval", async () => {
-  const page = read("docs/SCALE.md");
+  const page = read("docs/OPERATIONS.md");
   const rows = [...page.matchAll(/^\| (\d+) s \| (\d+) \| (\d+\.\d\d) \|$/gm)].map((row) =>
     row.slice(1).map(Number),
   );

@@ -46,7 +46,7 @@ export function verdictOf(evidence: Evidence): Verdict {
         "each run completes within 60 s beyond its undisturbed time (on a busy machine half as long again)",
         unended.map(toldRun),
       ),
-      goal("storage holds nothing but results and what docs/ARCHITECTURE.md, section 3, lets stay", [
+      goal("storage holds nothing but results and what docs/ARCHITECTURE.md lets stay", [
         ...left.undocumented,
         ...(left.visible === 0
           ? []

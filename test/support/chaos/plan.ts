@@ -103,7 +103,7 @@ const stormOf = (random: Random) => ({
 
 /**
  * Texts that no version of the app wrote. None claims to be of a newer version: such a message is put back until somebody
- * understands it (docs/ARCHITECTURE.md, rule 12), so it would stay.
+ * understands it (rule *versions*), so it would stay.
  */
 function garbage(random: Random): string[] {
   const noise = Array.from({ length: 200 }, () =>

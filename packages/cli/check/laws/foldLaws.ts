@@ -27,7 +27,7 @@ export async function codecLaw(subject: Subject): Promise<Verdict> {
 
 /**
  * Folds the chunks by their one tree, once as a single worker would that never encodes between, and once as if each merge
- * had a worker of its own. If these agree, no cut into packs and shards can matter (rule 30).
+ * had a worker of its own. If these agree, no cut into packs and shards can matter (rule *merge tree*).
  */
 export async function mergeLaw(subject: Subject): Promise<Verdict> {
   if (subject.partials.size === 0) return noChunks;

@@ -203,6 +203,6 @@ test("runs in flight are told of, before an upgrade that changes their documents
   expect(await told()).toEqual(["no run is in flight"]);
   const marker = { v: "1", uid: "u", want: "run", generation: "1", cap: "1", turn: "0", command: "0" };
   expect(await told((storage) => storage.blobs.create(names.active, "r", "", { metadata: marker }))).toEqual([
-    "1 run is in flight: an upgrade that changes its documents has to wait (docs/UPGRADE.md)",
+    "1 run is in flight: an upgrade that changes its documents has to wait (docs/OPERATIONS.md)",
   ]);
 });

@@ -7,6 +7,7 @@ import { count, countOf, lostOf, progressOf } from "../../../../src/engine/model
 import { usePoll } from "../../data/hooks.ts";
 import { Panel } from "../../parts/parts.tsx";
 import { Stale } from "../../parts/stale.tsx";
+import { LogLines } from "../logsPanel.tsx";
 import { RetryDialog } from "../steer/retryDialog.tsx";
 import { canRetry, pathOf, retryButton, retryText } from "../steer/steering.ts";
 import { FailureList } from "./failureList.tsx";
@@ -84,14 +85,9 @@ function Printed({ run, chunk }: { readonly run: string; readonly chunk: number 
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>What chunk {count(chunk)} printed</summary>
       <Stale polled={polled} reading="Reading what was printed …" />
-      {value?.lines.length === 0 ? <p class="dim">Nothing was printed.</p> : null}
-      {value === undefined || value.lines.length === 0 ? null : (
-        <pre class="code">
-          {value.lines.map(({ at, text }) => `${at.slice(11, 23)}  ${text}`).join("\n")}
-          {value.more === 0
-            ? ""
-            : `\n… ${countOf(value.more, "more line")}: leasefold logs ${run} --chunk ${chunk}`}
-        </pre>
+      {value === undefined ? null : <LogLines lines={value.lines} />}
+      {value === undefined || value.more === 0 ? null : (
+        <p class="dim">{`${countOf(value.more, "more line")}: leasefold logs ${run} --chunk ${chunk}`}</p>
       )}
     </details>
   );

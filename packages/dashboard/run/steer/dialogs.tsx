@@ -8,13 +8,15 @@ import { useVerb } from "./useVerb.ts";
 export function CapDialog({ view, onClose, onDone }: DialogPorts): JSX.Element {
   const [text, setText] = useState(String(view.cap ?? ""));
   const { now, send } = useVerb(view, onDone);
+  const [dollars, setDollars] = useState(String(view.maxCost ?? ""));
   const cap = Number(text);
+  const maxCost = dollars === "" ? undefined : Number(dollars);
   return (
     <Dialog
       title={`Cap ${view.run}`}
       act="Set the cap"
       now={now}
-      onAct={() => send("cap", `Cap of ${count(cap)} asked`, { cap })}
+      onAct={() => send("cap", `Cap of ${count(cap)} asked`, { cap, maxCost })}
       onClose={onClose}
     >
       <p>{wordsOf("cap", view)}</p>
@@ -26,6 +28,16 @@ export function CapDialog({ view, onClose, onDone }: DialogPorts): JSX.Element {
           required
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <label class="field">
+        <span>Dollars at most</span>
+        <input
+          inputMode="decimal"
+          pattern="[0-9]{1,6}([.][0-9]+)?"
+          required={view.maxCost !== undefined}
+          value={dollars}
+          onInput={(event) => setDollars(event.currentTarget.value)}
         />
       </label>
     </Dialog>

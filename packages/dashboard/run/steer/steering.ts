@@ -28,11 +28,11 @@ export function verbsOf(view: RunView): readonly Verb[] {
 }
 
 /** None that a leader would answer with `too-late`: a run that ends, or finishes with what is done, sends no more packs. */
-function steeringOf({ word, phase, keep, paused, command }: RunView): readonly Verb[] {
+function steeringOf({ word, phase, keep, paused, pauseReason, command }: RunView): readonly Verb[] {
   if (word === "cancelling" || phase === "finishing") return [];
   // Past its deadline it can still end without a result, which after a cancel that keeps what is done it cannot.
   if (keep) return command?.want === "cancelled" ? [] : ["cancel"];
-  return [paused ? "resume" : "pause", "cap", "cancel"];
+  return [paused && pauseReason === undefined ? "resume" : "pause", "cap", "cancel"];
 }
 
 export const canRetry = (view: RunView): boolean =>
@@ -85,7 +85,7 @@ export function wordsOf(verb: Exclude<Verb, "retry" | "resume" | "pause">, view:
       : ` ${count(view.packs.done)} of ${countOf(view.packs.total, "pack")} ${view.packs.done === 1 ? "is" : "are"} done.`;
   switch (verb) {
     case "cap":
-      return "At most this many packs are in flight at once. Packs already in flight finish; other runs get the workers that become free.";
+      return "At most this many packs are in flight at once. Packs already in flight finish; other runs get the workers that become free. A run that is paused at its max cost goes on with a higher one.";
     case "cancel":
       return `Ends the run before it is done.${done}`;
     case "verify":

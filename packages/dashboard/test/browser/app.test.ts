@@ -77,7 +77,7 @@ describe.skipIf(missing)("on real instances", () => {
   test("instances at work have a lane for each thread, down to the chunk, and one that is killed says so", async () => {
     const params = { chunks: 60, ms: 1_500 };
     await submit(app.client, { calculation: "chain", params, id: "seen", packSize: 4 });
-    const { page } = await open("/workers");
+    const { page } = await open("/system");
     const [, victim] = app.instances.instances;
     const board = page.getByRole("region", { name: victim?.name ?? "", exact: true });
     await board.getByText(/pack \d+, chunks \d+–\d+, at \d+/).waitFor();
@@ -93,7 +93,7 @@ describe.skipIf(missing)("on real instances", () => {
       .first()
       .waitFor();
 
-    await page.getByRole("link", { name: "Workers" }).click();
+    await page.getByRole("link", { name: "System" }).click();
     await victim?.kill();
     await board.getByText("ended: signal SIGKILL").waitFor();
     await command(app.client, "seen", { kind: "delete" });

@@ -74,9 +74,9 @@ describe.skipIf(missing)("on the fixture", () => {
     await page.getByRole("heading", { name: "Function key" }).waitFor();
     expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
     // The address of another start is often opened in the tab of the last one.
-    await page.evaluate((key) => location.assign(`#token=${key}&/leader`), fixture.key);
+    await page.evaluate((key) => location.assign(`#token=${key}&/system`), fixture.key);
     await page.getByText("node-2 leads").waitFor();
-    expect(page.url()).toBe(`${fixture.url}/api/ui#/leader`);
+    expect(page.url()).toBe(`${fixture.url}/api/ui#/system`);
     expect(fixture.requests.filter(({ path }) => path.includes(fixture.key))).toEqual([]);
   });
 
@@ -151,8 +151,8 @@ describe.skipIf(missing)("on the fixture", () => {
     const asked = () => fixture.requests.filter(({ path }) => path.includes("/logs"));
     expect(asked()).toEqual([]);
     await printed.locator("summary").click();
-    await printed.getByText("09:00:01.250  row 218: volatility NaN").waitFor();
-    expect(await printed.innerText()).toContain(`… 2 more lines: leasefold logs ${run} --chunk 132`);
+    await printed.getByText("09:00:01.250  chunk 132  row 218: volatility NaN").waitFor();
+    expect(await printed.innerText()).toContain(`2 more lines: leasefold logs ${run} --chunk 132`);
     expect(asked()).toHaveLength(1);
   });
 
@@ -184,6 +184,58 @@ describe.skipIf(missing)("on the fixture", () => {
         .first()
         .evaluate((one) => getComputedStyle(one).fontSize),
     ).toBe("22px");
+  });
+
+  test("the first page says what became of the night, what failed first, and the command that helps", async () => {
+    const page = await open("/");
+    await page.getByRole("heading", { name: "37 complete, 3 failed, $1.07 since yesterday" }).waitFor();
+    const failed = page.getByRole("region", { name: "Needs attention" }).getByRole("listitem");
+    expect((await failed.allInnerTexts()).map((text) => text.replace(/\s+/g, " "))).toEqual([
+      expect.stringMatching(
+        /^failed power-curve-2026-11-22 .* was changed .* leasefold submit power-curve … --reuse/,
+      ),
+      expect.stringMatching(
+        /^failed equity-stress-2026-11-22 .* deadline of 7200 s leasefold retry equity-stress/,
+      ),
+      expect.stringMatching(
+        /^failed fx-greeks-2026-11-22 .* RangeError: .* leasefold retry fx-greeks-2026-11-22/,
+      ),
+    ]);
+    const rows = page.locator("table.series tbody tr");
+    expect(await rows.count()).toBe(40);
+    expect((await rows.locator(".c-state").allInnerTexts()).slice(0, 4)).toEqual([
+      "failed",
+      "failed",
+      "failed",
+      "complete",
+    ]);
+    // What is not as in the nights before stands out: one took longer, and one has another result.
+    const odd = await rows.locator("td .tone-warn").allInnerTexts();
+    expect(odd).toEqual([expect.stringMatching(/ s$/), "differs"]);
+    await page.getByRole("link", { name: "fx-greeks-2026-11-22" }).click();
+    await page.getByRole("heading", { name: "fx-greeks-2026-11-22" }).waitFor();
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByLabel("Since").selectOption("3d");
+    await page
+      .getByRole("heading", { name: /^117 complete, 3 failed, \$3\.\d\d in the last 3 d$/ })
+      .waitFor();
+  });
+
+  test("what the code of a run prints is followed while it works, and read only once it is opened", async () => {
+    const page = await open("/runs/sweep-million");
+    const asked = () => fixture.requests.filter(({ path }) => path.includes("/logs")).map(({ path }) => path);
+    const panel = page.locator("details", { hasText: "What its code printed" });
+    await panel.waitFor();
+    expect(asked()).toEqual([]);
+    await panel.locator("summary").click();
+    await panel.getByText("row 218: volatility NaN").waitFor();
+    await expect.poll(() => asked().length).toBeGreaterThan(2);
+    expect(asked().slice(0, 2)).toEqual([
+      "runs/sweep-million/logs?max=500",
+      "runs/sweep-million/logs?max=500&since=2026-11-22T09:00:01.000Z",
+    ]);
+    // Attempts that were told twice are shown once.
+    expect((await panel.innerText()).match(/volatility NaN/g)).toHaveLength(1);
   });
 
   test("a file that a result lists is saved under its number, and not at all if its hash differs", async () => {
@@ -234,7 +286,7 @@ describe.skipIf(missing)("on the fixture", () => {
   test("text of a hostile calculation, caller or file stays text", async () => {
     for (const [route, shows] of [
       ["/runs/hostile", "Failures"],
-      ["/queues/leasefold-packs-poison", "not decoded"],
+      ["/system/leasefold-packs-poison", "not decoded"],
       [`/submit?calculation=${encodeURIComponent(hostileText)}`, "Parameters"],
       ["/submit?from=hostile", "Parameters"],
       [`/runs/${encodeURIComponent(hostileText)}`, "There is no run of this id"],

@@ -40,7 +40,7 @@ describe.skipIf(missing)("on the fixture", () => {
   });
 
   test("a run of a million packs costs the page little at first, less with each poll, and no memory", async () => {
-    const { page, close } = await visit(address("/leader"), { clock: true });
+    const { page, close } = await visit(address("/system"), { clock: true });
     const session = await page.context().newCDPSession(page);
     // Time of the page's own thread, which other processes of the machine do not change.
     await session.send("Performance.enable", { timeDomain: "threadTicks" });

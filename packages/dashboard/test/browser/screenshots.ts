@@ -24,6 +24,7 @@ interface Shot {
 }
 
 const shots: readonly Shot[] = [
+  { name: "dashboard-night", route: "#/", context: wide },
   { name: "dashboard-runs", route: "#/runs", context: wide },
   { name: "dashboard-run", route: "#/runs/primes-live", context: wide },
   { name: "dashboard-failed", route: "#/runs/risk-2026-11", context: wide },
@@ -33,7 +34,7 @@ const shots: readonly Shot[] = [
     context: { ...wide, ...dark },
     press: ["Compare with the plan"],
   },
-  { name: "dashboard-workers", route: "#/workers", context: wide },
+  { name: "dashboard-system", route: "#/system", context: wide },
   { name: "dashboard-phone", route: "#/runs/primes-live", context: phone },
 ];
 

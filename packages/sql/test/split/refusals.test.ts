@@ -221,6 +221,15 @@ test("any text is either split or refused, and never fails otherwise", async () 
   );
 });
 
+/** A query around another, so many times. */
+function nested(
+  levels: number,
+  around: (inner: string) => string,
+  innermost = "select k as r from data",
+): string {
+  return levels === 0 ? innermost : around(nested(levels - 1, around, innermost));
+}
+
 test.each([
   ...[
     "select printf('%50000000d', 1) from data",
@@ -248,6 +257,8 @@ test.each([
     "select array_to_string(range(100000), repeat(',', 100000)) from data",
     "select list_reduce(range(40), (a, b) -> a || a, k) from data",
     "select list_reduce(range(40), lambda a, b: replace(a, 'x', A), k) from data",
+    "select list_reduce(range(40), (a, b) -> hex(a), k) from data",
+    "select list_reduce([[n], [n]], (a, b) -> a + a) from data",
     "select repeat(lpad(k, 1000, ' '), 1000) from data",
   ],
   ...[
@@ -256,6 +267,47 @@ test.each([
     "with a as (select repeat('a', 9999) as r from data), b as (select repeat('b', 9999) as s from data) select replace(r, 'a', s) from a, b",
     "select repeat((select repeat('a', 100000)), 100000) from data",
     "select repeat(u, 100000) from data, unnest([repeat('a', 100000)]) t(u)",
+    "select bitstring_agg(n, 0, 50000000) over () from data",
+    "select n from data, unnest(range(1000000000)) t(u)",
+  ],
+  ...[
+    nested(18, (inner) => `select r || r as r from (${inner})`),
+    nested(18, (inner) => `select concat_ws('-', q.r, q.r) as r from (${inner}) q`),
+    nested(18, (inner) => `select a || b as a, b || a as b from (${inner}) q(a, b)`, "select k, k from data"),
+    nested(18, (inner) => `select [r, r] as r from (${inner})`),
+    nested(18, (inner) => `select #1 || #1 as r from (${inner})`),
+    nested(18, (inner) => `select q as a, q as b from (${inner}) q`),
+    nested(18, (inner) => `select struct_pack(a := *columns(*), b := 1) as a, *  from (${inner}) q`),
+    nested(18, (inner) => `select r + r as r from (${inner})`, "select [n] as r from data"),
+    nested(
+      4,
+      (inner) => `select replace(r, 'a', r) as r from (${inner})`,
+      "select 'aaaaaaaaaa' as r from data",
+    ),
+    nested(
+      4,
+      (inner) => `select list_transform(r, x -> r) as r from (${inner})`,
+      "select [n, n] as r from data",
+    ),
+    nested(
+      4,
+      (inner) => `select list_transform(r, x -> list_transform(x, y -> x)) as r from (${inner})`,
+      "select [[k]] as r from data",
+    ),
+    nested(4, (inner) => `select array_to_string(string_split(r, ''), r) as r from (${inner})`),
+    nested(4, (inner) => `select replace(r, 'a', '${"a".repeat(64)}') as r from (${inner})`),
+    nested(18, (inner) => `select format('{0}{0}', r) as r from (${inner})`),
+    `select ${"hex(".repeat(18)}k${")".repeat(18)} from data`,
+    `select ${"bin(".repeat(6)}k${")".repeat(6)} from data`,
+    `select ${"to_json(".repeat(18)}k${")".repeat(18)} from data`,
+    `select ${"encode(".repeat(6)}k${")::bit::varchar".repeat(6)} from data`,
+    `select ${"list_transform(".repeat(18)}[k]${", x -> x || x)".repeat(18)} from data`,
+    `select ${"[".repeat(18)}k${"]::varchar".repeat(18)} from data`,
+    `select k || k as a0, ${Array.from({ length: 18 }, (_, i) => `a${i} || a${i} as a${i + 1}`).join(", ")} from data`,
+    `with ${Array.from({ length: 18 }, (_, i) => `c${i + 1} as (select r || r as r from c${i})`)
+      .join(", ")
+      .replace("from c0", "from (select k as r from data)")} select r from c18`,
+    `select r18 from (select k as r0 from data), ${Array.from({ length: 18 }, (_, i) => `(select r${i} || r${i} as r${i + 1})`).join(", ")}`,
   ],
 ])("a value that constants make large is refused: %s", async (query) => {
   await expect(split(query)).rejects.toThrow(
@@ -269,9 +321,27 @@ test.each([
   "select substr(k, 1, 1000000), x + 1000000 from data",
   "with a as (select lpad(k, 40, ' ') as k from data), b as (select lpad(k, 40, ' ') as k from a) select lpad(k, 40, ' ') from b",
   "select lpad(k, 20, ' ') from data, unnest(range(90000)) t(u)",
-  "select list_reduce([n, 2], (a, b) -> case when a > b then a + a else greatest(a, b) end) from data",
+  "select list_reduce([n, 2], (a, b) -> case when a > b then a * b + b else greatest(a, b) end) from data",
   "select list_reduce([k, 'x'], (a, b) -> a || b) from data",
   "select list_transform(range(24), i -> repeat('a', 30)) from data",
+  "select [[i * j for j in range(12)] for i in range(12)], list_transform([k], x -> x || n) from data",
+  "select list_transform([x, 2], a -> list_transform([n, 3], b -> a + b * 2)) from data",
+  "select k || '-' || k || '-' || x || n as key, sum(x + n * 2) + sum(n) from data group by all",
+  nested(
+    12,
+    (inner) => `select sum(x) + sum(n) * 2 as x, max(n) as n, lower(r) as r from (${inner}) group by all`,
+    "select x, n, k as r from data",
+  ),
+  nested(
+    8,
+    (inner) =>
+      `select concat(r, '-', n) as r, n, case when r like 'a%' then upper(r) else r end as s from (${inner})`,
+    "select k as r, n from data",
+  ),
+  `select ${"replace(".repeat(20)}k${", 'ab', 'xy')".repeat(20)} from data`,
+  `select ${"replace(".repeat(5)}k${", '&', '&amp;')".repeat(5)} from data`,
+  "select lower(trim(regexp_replace(strip_accents(k), '[^a-z0-9]+', '-', 'g'))) from data",
+  `with ${Array.from({ length: 20 }, (_, i) => `c${i} as (select k || '-' || n as r from data)`).join(", ")} select c0.r || c19.r from c0, c19`,
 ])("what makes no large value is taken: %s", async (query) => {
   await expect(split(query)).resolves.toBeDefined();
 });

@@ -6,7 +6,7 @@ import { decodeMarker, encodeMarker, type Marker, wantSchema } from "../../model
 import { parseRunId } from "../../model/names.ts";
 import { specBlob } from "../../model/runBlobs.ts";
 import { isFinal } from "../../model/state.ts";
-import { type Client, clientLimits } from "../client.ts";
+import { type Client, clientLimits, defined } from "../client.ts";
 import { ensuringContainers } from "../containersAndQueues.ts";
 import {
   headMarker,
@@ -18,7 +18,7 @@ import {
   uidsOf,
   uidWithoutSpec,
 } from "../runDocuments.ts";
-import { checkCap, newUid } from "../runRequest.ts";
+import { checkCap, checkMaxCost, newUid } from "../runRequest.ts";
 import { sendWakes } from "../submit.ts";
 import { count, generation, runKey } from "../viewSchemas.ts";
 import { beingDeleted, type Change, type CommandFacts, decideCommand } from "./decideCommand.ts";
@@ -37,6 +37,7 @@ export const commandedSchema = z
     keep: z.boolean().describe("With `cancelled`: the run finishes with what is done."),
     generation,
     cap: z.int().positive(),
+    maxCost: z.number().positive().exactOptional(),
     woken: z
       .boolean()
       .describe(
@@ -50,14 +51,17 @@ export type Commanded = z.infer<typeof commandedSchema>;
  * Writes to the marker what is wanted of a run: pause, resume, cancel, cap, retry or delete. It takes effect when a
  * leader reads it. A command that asks for what is already wanted is accepted without a write.
  *
- * Throws `InputError`: `unknown-run`; `bad-cap`; and `conflict` with `too-late` for a run that has ended,
+ * Throws `InputError`: `unknown-run`; `bad-cap`; `bad-max-cost`; and `conflict` with `too-late` for a run that has ended,
  * `not-accepted` for a run without a marker, `not-allowed` by the table of moves, `being-deleted`,
  * `nothing-to-retry` for a complete run, `still-working` for the retry of one that has not ended, `other-code` for
  * a run that was computed by other code than the instances have, and `inputs-changed` for one whose files were changed.
  */
 export async function command(client: Client, id: string, change: Change): Promise<Commanded> {
   parseRunId(id);
-  if (change.kind === "cap") checkCap(change.cap);
+  if (change.kind === "cap") {
+    checkCap(change.cap);
+    checkMaxCost(change.maxCost);
+  }
   let deleting = false;
   for (let tried = 0; tried < clientLimits.markerTries; tried += 1) {
     const facts =
@@ -72,11 +76,13 @@ export async function command(client: Client, id: string, change: Change): Promi
         !changed ||
         (await writeMarker(client, id, { ...decision.marker, who: client.actor }, facts.markerEtag))
       ) {
-        const { uid, command, want, generation, cap } = decision.marker;
+        const { uid, command, want, generation, cap, dollars: maxCost } = decision.marker;
         const keep = decision.marker.keep === "1";
         // An unchanged marker is woken for too: its writer may have crashed before its wakes.
         const woken = await sendWakes(client, change.kind);
-        return { run: id, uid, kind: change.kind, command, changed, want, keep, generation, cap, woken };
+        const bounds = { cap, ...defined({ maxCost }) };
+        const given = { run: id, uid, kind: change.kind, command, changed };
+        return { ...given, want, keep, generation, ...bounds, woken };
       }
     }
     await client.clock.sleep(client.random.number() * clientLimits.markerRetryMs);

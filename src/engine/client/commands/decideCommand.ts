@@ -1,5 +1,5 @@
 import { InputError, inputsChanged } from "../../model/errors.ts";
-import { shownIdentity } from "../../model/identity.ts";
+import { namePattern, shownIdentity } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { type Marker, wantMoves } from "../../model/marker.ts";
 import type { Manifest } from "../../model/run.ts";
@@ -12,8 +12,8 @@ type Steering =
   | { readonly kind: "resume" }
   /** With `keep` the run finishes with what is done. */
   | { readonly kind: "cancel"; readonly keep?: boolean }
-  /** Packs in flight at most. */
-  | { readonly kind: "cap"; readonly cap: number };
+  /** Packs in flight at most, and dollars. */
+  | { readonly kind: "cap"; readonly cap?: number | undefined; readonly maxCost?: number | undefined };
 
 /** Computes what is missing, with the same code and the same inputs. */
 interface Retry {
@@ -98,7 +98,9 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
 
 /** Throws where a retry would compute with other code, or meet other inputs again. `here`: the identity of the instances' code. */
 function checkSame(id: string, { code, error }: State, here: string | undefined): void {
-  const [name = ""] = (code ?? here ?? "").split("@");
+  // Whoever may create specs chose it, and people paste the command into a shell.
+  const [named = ""] = (code ?? here ?? "").split("@");
+  const name = namePattern.test(named) ? named : "CALCULATION";
   const another = (more = ""): string =>
     `compute it as another run: leasefold submit ${name} … --reuse ${id}${more}`;
   if (code !== undefined && here !== undefined && here !== code)
@@ -119,15 +121,20 @@ function decideSteering(id: string, change: Steering, { marker, state }: Command
   if (state !== undefined && isFinal(state.phase) && (marker?.generation ?? 0) <= state.generation)
     throw conflict("too-late", `run ${id} is ${state.phase} already`);
   if (marker === undefined) throw notAccepted(id);
-  const cap = change.kind === "cap" ? change.cap : marker.cap;
+  const asked = change.kind === "cap" ? change : undefined;
+  const { cap, dollars } = { cap: asked?.cap ?? marker.cap, dollars: asked?.maxCost ?? marker.dollars };
   const want = change.kind === "cap" ? marker.want : steeringWants[change.kind];
   if (!wantMoves[marker.want].includes(want))
     throw conflict("not-allowed", `run ${id} is ${marker.want} and cannot become ${want}`);
   const keep = change.kind === "cancel" ? keepOf(id, change.keep === true, marker) : {};
-  if (want === marker.want && cap === marker.cap) return { kind: "unchanged", marker };
+  if (want === marker.want && cap === marker.cap && dollars === marker.dollars)
+    return { kind: "unchanged", marker };
   const newTurn = want !== marker.want && want !== "cancelled";
   const turn = newTurn ? marker.turn + 1 : marker.turn;
-  return { kind: "write", marker: { ...marker, ...keep, want, cap, turn, command: marker.command + 1 } };
+  return {
+    kind: "write",
+    marker: { ...marker, ...keep, want, cap, dollars, turn, command: marker.command + 1 },
+  };
 }
 
 const steeringWants = { pause: "paused", resume: "run", cancel: "cancelled" } as const;
@@ -149,6 +156,7 @@ export const markerBy = (uid: string, state: State | undefined): Marker => ({
   want: state?.paused === true && !isFinal(state.phase) ? "paused" : "run",
   generation: state?.generation ?? 1,
   cap: state?.cap ?? limits.capDefault,
+  dollars: state?.maxCost,
   turn: state?.turn ?? 0,
   command: state?.command ?? 0,
 });

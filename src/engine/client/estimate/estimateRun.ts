@@ -12,6 +12,7 @@ import {
 } from "../../calculation/timeChunks.ts";
 import { addCalls, billedCalls, roundCalls } from "../../model/calls.ts";
 import { costOf, costSchema } from "../../model/cost.ts";
+import { dollarAmount } from "../../model/decode.ts";
 import { CalculationError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import {
@@ -77,6 +78,7 @@ const estimateShape = {
     perChunk: z.number(),
   }),
   ...costSchema.shape,
+  maxCost: dollarAmount.describe("What the run may cost, by the request or else the app.").exactOptional(),
   memoryMb: count.describe("Memory of an instance, by which its cost is estimated."),
 };
 
@@ -173,6 +175,7 @@ export async function estimateRun(request: RunRequest, ports: EstimatePorts): Pr
       perChunk: chunks === 0 ? 0 : billedCalls(total) / chunks,
     },
     ...costOf(total, estimateUse(shape, memoryMb)),
+    ...defined({ maxCost: checked.maxCost ?? ports.settings.LEASEFOLD_MAX_COST }),
     memoryMb,
   };
 }

@@ -7,7 +7,7 @@ import { type EstimatePorts, estimateRun, type PlanningCode, type RunEstimate } 
 import { countedFiles } from "./fileUse.ts";
 
 export const planSchema = requestSchema
-  .pick({ calculation: true, params: true, packSize: true, workers: true })
+  .pick({ calculation: true, params: true, packSize: true, workers: true, maxCost: true })
   .meta({ id: "PlanRequest" });
 export type PlanRequest = z.infer<typeof planSchema>;
 

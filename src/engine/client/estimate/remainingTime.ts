@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { stopOf } from "../../model/outcomes.ts";
 import { packsOf } from "../../model/packs.ts";
-import type { ProgressMark, State } from "../../model/state.ts";
+import { isHeld, type ProgressMark, type State } from "../../model/state.ts";
 
 export const remainingTimeSchema = z
   .object({ expectedS: z.number(), lowS: z.number(), highS: z.number() })
@@ -49,7 +49,7 @@ export function standsStill({ progress, durationsMs, phase, waits }: State, nowM
 export function remainingTime(state: State, nowMs: number): RemainingTime | undefined {
   const { marks } = state.progress;
   const [first, last] = [marks[0], marks.at(-1)];
-  const waits = state.paused || state.otherCode !== undefined || standsStill(state, nowMs);
+  const waits = isHeld(state) || state.otherCode !== undefined || standsStill(state, nowMs);
   if (state.phase !== "computing" || waits || !state.layout || !first || !last) return undefined;
   const prefix = stopOf(state)?.next?.packs;
   const left = prefix ? prefix.total - prefix.done - prefix.failed : packsOf(state.layout) - last.ended;

@@ -10,7 +10,7 @@ import { bitsOf } from "./track.ts";
 
 /**
  * Seals every shard of which each pack has its outcome: its member set is fixed from here, and a failed pack that
- * succeeds later is not folded (docs/ARCHITECTURE.md, rule 5). With more than one shard it is then combined by a worker.
+ * succeeds later is not folded (rule *sealed shards*). With more than one shard it is then combined by a worker.
  */
 export function sealShards(draft: Draft): void {
   const { state } = draft;

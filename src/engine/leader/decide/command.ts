@@ -36,6 +36,7 @@ export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): voi
   }
   state.command = marker.command;
   state.cap = marker.cap;
+  if (marker.dollars !== undefined) state.maxCost = marker.dollars;
   // What is left of a run that keeps what is done are its folds, which a pause would not hold back.
   const tooLate = state.phase === "finishing" || (state.keep === true && marker.want === "paused");
   state.paused = marker.want === "paused" && !tooLate;
@@ -134,32 +135,47 @@ function without(size: number, bits: Bitmap): Bitmap {
 }
 
 /**
- * Until when a run needs no leader, storage's time: while all of its work waits, or if it is paused. Its marker then says so with the
- * number of its command, so that any later command wakes it by its higher number. Undefined: it needs one.
+ * Until when a run needs no leader, storage's time: while all of its work waits, or if it is paused or at its max cost. Its
+ * marker then says so with the number of its command, so that any later command wakes it by its higher number. Undefined: it
+ * needs one.
  */
 export function restsUntil(
   state: State,
   marker: Marker,
   at: Pick<DecideAt, "nowMs" | "observed">,
-  notes: Pick<RunNotes, "idleUntilMs">,
+  notes: Pick<RunNotes, "idleUntilMs" | "computedMs">,
 ): number | undefined {
   const { want } = marker;
   if (state.command !== marker.command || (want !== "run" && want !== "paused")) return undefined;
-  if (hasComeToRest(state, marker, at)) return Number.POSITIVE_INFINITY;
   const { idleUntilMs } = notes;
+  if (idleUntilMs === undefined && hasComeToRest(state, marker, at, notes)) return Number.POSITIVE_INFINITY;
   return idleUntilMs !== undefined && idleUntilMs - at.nowMs >= backOff.restMsMin ? idleUntilMs : undefined;
 }
 
-/** Whether a run is paused, no process says that it computes any of it, and no task is under way. */
+/** Whether a run is paused or at its max cost, no process says that it computes any of it, and no task is under way. */
 function hasComeToRest(
   state: State,
   { want }: Marker,
   { nowMs, observed }: Pick<DecideAt, "nowMs" | "observed">,
+  notes: Pick<RunNotes, "computedMs">,
 ): boolean {
-  if (want !== "paused" || !state.paused) return false;
+  if (want === "paused" && !state.paused) return false;
+  const sinceMs = state.paused ? (state.pausedAtMs ?? 0) : sentNothingSinceMs(state, notes);
+  if (sinceMs === undefined) return false;
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
   // What was begun since has a sign by now, or has ended.
   const toldMs = limits.markerTrustMs + limits.signAfterMsMax + limits.signMsMin;
   const computed = observed === undefined || observed.computing.has(state.uid);
-  return !computed && nowMs - (state.pausedAtMs ?? 0) > toldMs;
+  return !computed && nowMs - sinceMs > toldMs;
+}
+
+/** Of a run at its max cost: since when nothing of it is in a queue, computed or ends. What is in flight nevertheless was lost. */
+function sentNothingSinceMs(
+  { maxCostAtMs, inFlight, cursor, taken, progress }: State,
+  { computedMs }: Pick<RunNotes, "computedMs">,
+): number | undefined {
+  if (maxCostAtMs === undefined || inFlight === 0) return maxCostAtMs;
+  const last = taken.at(-1);
+  if (last === undefined || last.upTo < cursor) return undefined;
+  return Math.max(maxCostAtMs, last.atMs, computedMs, progress.marks.at(-1)?.atMs ?? 0);
 }

@@ -10,6 +10,7 @@ import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft } from "./draft.ts";
 import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
+import { judgeCost } from "./maxCost.ts";
 import { trackRate } from "./pace.ts";
 import { trackRefused } from "./refused.ts";
 import { beginTurn } from "./restart.ts";
@@ -46,7 +47,7 @@ const takeOver: readonly Step[] = [
  * 2. what waits is known before work in flight is judged: it is not lost;
  * 3. resends come before first sends, which have the room that is left;
  * 4. shards are sealed before nodes, prefixes and the result are asked for, each of which needs the ones before;
- * 5. whether all that is left waits is said of what this decision leaves.
+ * 5. whether all that is left waits, or is too expensive, is said of what this decision leaves.
  */
 const act: readonly Step[] = [
   giveUpRest,
@@ -62,6 +63,7 @@ const act: readonly Step[] = [
   ({ state }) => pruneBatches(state),
   judgeWaits,
   tellBehind,
+  judgeCost,
 ];
 
 /**

@@ -5,6 +5,7 @@ import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import { type DecideTime, type Known, type RunNotes, type Sent, sendKey, unsentTasks } from "../notes.ts";
 import type { Observed } from "../seen.ts";
+import { packsAffordable } from "./maxCost.ts";
 
 /** What a run has of the workers. */
 export interface Share {
@@ -53,6 +54,8 @@ export interface Draft {
   noted: boolean;
   /** More chunks failed than are tolerated, and the record that says why was not listed yet: nothing follows before. */
   undecided: boolean;
+  /** A further attempt at a pack was not made, since the run is at its max cost. */
+  unaffordable: boolean;
   /** The run ends: its final phase, unless a manifest turns up. */
   ending?: Ending;
 }
@@ -76,6 +79,7 @@ export const newDraft = ({ working, notes, sent }: Omit<Known, "lists">, at: Dec
   decided: false,
   noted: false,
   undecided: false,
+  unaffordable: false,
 });
 
 /** A copy of what JSON can say, without absent fields. An array holds either objects or none. */
@@ -138,9 +142,12 @@ export function layoutOf({ run, layout }: State): Layout & { readonly packMs: nu
   return layout;
 }
 
-/** Packs that the cap lets be in flight: where a thread computes several chunks of a pack at the same time, the cap bounds chunks. */
-export const packsAllowed = ({ cap, layout }: Pick<State, "cap" | "layout">): number =>
-  Math.max(1, Math.floor(cap / chunksAtOnce(layout)));
+/**
+ * Packs that the cap and the max cost let be in flight: where a thread computes several chunks of a pack at the same time, the cap
+ * bounds chunks.
+ */
+export const packsAllowed = (state: State): number =>
+  packsAffordable(state, Math.max(1, Math.floor(state.cap / chunksAtOnce(state.layout))));
 
 /** Chunks of one pack that a thread computes at the same time. */
 const chunksAtOnce = (layout: State["layout"]): number =>

@@ -1,5 +1,5 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
-import { failRunCode, inputsChanged } from "../../model/errors.ts";
+import { failRunCode, inputsChanged, planLost } from "../../model/errors.ts";
 import { outcomesOf } from "../../model/outcomes.ts";
 import { chunksOfPack, chunksText, type Layout, shardOf } from "../../model/packs.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
@@ -11,6 +11,7 @@ import { verdictOf, whyFailed } from "../inFlight/ended.ts";
 import { lastSend, resendEnded, resendEndedTask } from "../inFlight/resend.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
 import { type Draft, layoutOf, roomToWrite, sendsOf } from "./draft.ts";
+import { affordsResend } from "./maxCost.ts";
 import { shardsThatCount } from "./stop.ts";
 import { bitsOf, countsBelow, outcomeOf, tally } from "./track.ts";
 import { addEnded } from "./wasted.ts";
@@ -39,9 +40,9 @@ export function trackFailures(draft: Draft, seen: Seen): void {
     if (task === undefined || work === undefined) continue;
     const verdict = verdictOf(records, task);
     if (verdict.kind === "fail") {
-      const lost = records.some(({ cause }) => cause === "storage-lost");
+      const lost = records.find(({ cause }) => cause === "storage-lost");
       const asks = state.layout && work.kind === "node" && prefixAt(state.layout, work.level, work.index);
-      const code = lost ? "storage-lost" : `${asks ? "stop" : work.kind}-failed`;
+      const code = lost ? codeOfLoss(lost) : `${asks ? "stop" : work.kind}-failed`;
       draft.ending ??= { phase: "failed", error: { code, message: verdict.why } };
     } else if (verdict.kind === "replace") resendEndedTask(draft, task, records, verdict);
   }
@@ -49,6 +50,8 @@ export function trackFailures(draft: Draft, seen: Seen): void {
   if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
   if (state.keep !== true) checkTolerance(draft, seen, current);
 }
+
+const codeOfLoss = ({ code }: SeenFailure): string => (code === planLost ? planLost : "storage-lost");
 
 /** Code that says `failRun` ends the run, whatever it tolerates and whatever else ended the same work. */
 function endIfAsked(draft: Draft, failures: readonly SeenFailure[]): void {
@@ -92,7 +95,7 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
     addEnded(draft, records, made.since);
     markFailed(draft, pack);
   } else if (verdict.kind === "replace") {
-    if (state.paused || state.keep === true || roomToWrite(draft) <= 0) return;
+    if (state.paused || state.keep === true || roomToWrite(draft) <= 0 || !affordsResend(draft)) return;
     resendEnded(draft, pack, records, verdict);
   } else {
     const sends = lastSend(made, records);
@@ -155,7 +158,8 @@ function checkTolerance(
   const all =
     tolerated === 0 ? "" : `more than ${tolerated} of ${plannedChunks(layout, state)} chunks failed`;
   const message = [all, `${where}${why}`].filter((text) => text !== "").join("; ") || "a chunk failed";
-  // A retry would meet the same inputs.
-  const code = first?.code === "file-changed" ? inputsChanged : "pack-failed";
+  // A retry would meet the same inputs, and the same lack of a plan.
+  const code =
+    first?.code === "file-changed" ? inputsChanged : first?.code === planLost ? planLost : "pack-failed";
   draft.ending ??= { phase: "failed", error: { code, message } };
 }

@@ -44,8 +44,8 @@ export function askForPlan(draft: Draft, { spec }: Pick<Seen, "spec">): void {
 }
 
 /**
- * Sends the next packs, in order, as far as the window reaches. The cursor skips what has its outcome, and waits before
- * a shard that must be recounted.
+ * Sends the next packs, in order, as far as the window reaches. The cursor skips what has its outcome, also where the window has no
+ * room, and waits before a shard that must be recounted.
  */
 export function fanOut(draft: Draft): void {
   const { state, notes, at } = draft;
@@ -56,18 +56,22 @@ export function fanOut(draft: Draft): void {
   const outcome = outcomeOf(state);
   const window = Math.min(notes.window, packsAllowed(state));
   const hasRoom = () => state.inFlight < window && roomToWrite(draft) > 0;
-  while (state.cursor < packs && hasRoom()) {
+  while (state.cursor < packs) {
     const shard = shardOf(layout, state.cursor);
     const { to } = packsOfShard(layout, shard);
     if (shard in state.sealed) {
       state.cursor = to;
       continue;
     }
-    if (!(shard in state.open)) openShards(state, shard);
+    if (!(shard in state.open)) {
+      if (!hasRoom()) break;
+      openShards(state, shard);
+    }
     if (state.open[shard]?.recount) break;
-    for (; state.cursor < to && hasRoom(); state.cursor += 1) {
+    for (; state.cursor < to; state.cursor += 1) {
       const pack = state.cursor;
       if (outcome(pack) !== "open") continue;
+      if (!hasRoom()) break;
       const again = state.again[pack];
       if (again !== undefined) again.atMs = at.nowMs;
       const urgent = again !== undefined || isUrgent(state, pack, at.share);
@@ -78,6 +82,7 @@ export function fanOut(draft: Draft): void {
       addSend(draft, { pack, send: state.firstSend, urgent, repeat, alone: again?.alone });
       state.inFlight += 1;
     }
+    if (state.cursor < to) break;
   }
   if (state.cursor > before) state.batches.push({ upTo: state.cursor, atMs: at.nowMs });
 }

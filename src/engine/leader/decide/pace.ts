@@ -1,6 +1,6 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf } from "../../model/packs.ts";
-import type { State } from "../../model/state.ts";
+import { isHeld, type State } from "../../model/state.ts";
 import type { Known, RunNotes } from "../notes.ts";
 
 /** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
@@ -146,7 +146,7 @@ function learningPauseMs(state: State): number {
 /** When the packs that wait in the queue will all be begun, at the present rate; never where it has none to send. */
 function runsDryMs(state: State, { drained, credit }: RunNotes): number {
   const { layout, rate, inFlight } = state;
-  const sending = state.phase === "computing" && !state.paused && layout !== undefined;
+  const sending = state.phase === "computing" && !isHeld(state) && layout !== undefined;
   if (!sending || rate === 0 || state.cursor >= packsOf(layout)) return Number.POSITIVE_INFINITY;
   // Where they are dry already, or it queues nothing, a pack that ends is replaced within a tenth of its time.
   if (drained || credit !== undefined) return mean(state.durationsMs) / 5;

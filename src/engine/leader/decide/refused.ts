@@ -65,7 +65,8 @@ function usualMs(state: State): number {
 }
 
 /** A pause holds packs back, but no task: where no instance has the code of one, a paused run would never come to rest. */
-const hasNothingToDo = ({ paused, tasks }: State): boolean => paused && Object.keys(tasks).length === 0;
+const hasNothingToDo = ({ paused, maxCostAtMs, inFlight, tasks }: State): boolean =>
+  (paused || (maxCostAtMs !== undefined && inFlight === 0)) && Object.keys(tasks).length === 0;
 
 /** A process has lately said that it has work of the run. */
 const isAtWork = ({ computedMs }: RunNotes, nowMs: number): boolean =>

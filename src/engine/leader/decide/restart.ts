@@ -1,8 +1,10 @@
 import { encodeBitmap, fullBitmap } from "../../model/bitmap.ts";
+import { planLost } from "../../model/errors.ts";
 import { withAct } from "../../model/labels.ts";
 import type { Marker } from "../../model/marker.ts";
 import { indexesOf, type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import { workName } from "../../model/runBlobs.ts";
+import { earlierWith } from "../../model/spent.ts";
 import type { State } from "../../model/state.ts";
 import { nodesAboveShards } from "./combine.ts";
 import { openShards } from "./fanOut.ts";
@@ -11,7 +13,7 @@ import { tally } from "./track.ts";
 /**
  * What makes the cursor walk over the packs again: a new turn, because workers drop what was sent under an earlier
  * one, and a new generation, which computes what has no partial. Either way a shard is listed anew before anything
- * of it is sent, so that no partial that came meanwhile is computed twice (docs/ARCHITECTURE.md, rule 6).
+ * of it is sent, so that no partial that came meanwhile is computed twice (rule *generations*).
  */
 
 /**
@@ -60,6 +62,7 @@ export function beginGeneration(
     waits: _waits,
     behind: _behind,
     otherCode: _otherCode,
+    maxCostAtMs: _maxCostAt,
     ...rest
   } = closed;
   const state: State = {
@@ -77,13 +80,18 @@ export function beginGeneration(
     groups: {},
     sentAgain: 0,
     durationsMs: [],
+    packsComputed: 0,
+    computeMs: 0,
     taskMsMax: {},
     rate: 0,
+    led: { planning: 0, computing: 0, finishing: 0, polls: 0 },
+    wasted: { attempts: 0, ms: 0 },
+    earlier: earlierWith(before),
   };
   if (closed.layout === undefined) return state;
   // A forged message may have left a node that lacks some of its members. Where one is gone, others may be.
   const forged = closed.refused?.includes(closed.generation) === true;
-  const trusted = !forged && closed.error?.code !== "storage-lost";
+  const trusted = !forged && !["storage-lost", planLost].includes(closed.error?.code ?? "");
   for (const [name, sealed] of Object.entries(closed.sealed)) {
     const { members, gaps } = sealed;
     if (trusted && sealed.node && members === undefined && gaps === undefined) state.sealed[name] = sealed;

@@ -4,7 +4,7 @@ import type { State } from "../../model/state.ts";
 import { cutTo, nextPrefix, shardsOfPrefix } from "../../model/stop.ts";
 
 /**
- * A run whose calculation may stop (docs/ARCHITECTURE.md, rule 33): which shards count by now, and what is left of the
+ * A run whose calculation may stop (rule *early stop*): which shards count by now, and what is left of the
  * run once a prefix is accepted. Everything that could end the run otherwise counts in the order of prefixes too, so that no
  * timing decides between a result and a failure.
  *

@@ -57,6 +57,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
   const { state } = draft;
   if (state.phase !== "computing") return;
   const layout = layoutOf(state);
+  let computed = state.packsComputed ?? state.packsDone;
   const found = Map.groupBy(parts, ({ index }) => shardOf(layout, index));
   for (const shard of shards) {
     const open = state.open[shard];
@@ -71,16 +72,20 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
       if (index < packs.from || index >= packs.to || hasBit(done, index - packs.from)) continue;
       const facts = parseOutputFacts(contentType);
       if (!belongsTo(state, facts) || isOutdated(facts, state.generation)) continue;
+      // What came while nobody listed it was computed too.
+      const isNew = !hasBit(bits.done, index - packs.from);
       setBit(done, index - packs.from);
       clearBit(failed, index - packs.from);
       gaps += Math.min(facts.gaps?.chunks ?? 0, sizeOf(chunksOfPack(layout, index)));
       delete state.again[index];
-      if (recount) continue;
-      draft.gained += 1;
-      state.durationsMs.push(facts.ms);
+      if (!isNew) continue;
+      computed += 1;
       state.computeMs += facts.ms;
       // Those of the same send before it threw; of a copy nothing was attempted.
       addWasted(state, Math.max(facts.attempt - 1, 0), facts.ms);
+      if (recount) continue;
+      draft.gained += 1;
+      state.durationsMs.push(facts.ms);
     }
     open.done = encodeBitmap(done);
     if (gaps > 0) open.gaps = gaps;
@@ -89,6 +94,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
     if (countBits(failed) > 0) open.failed = encodeBitmap(failed);
     else delete open.failed;
   }
+  state.packsComputed = computed;
   state.durationsMs.splice(0, state.durationsMs.length - limits.durationsKept);
 }
 

@@ -27,7 +27,7 @@ export async function deleteAsked(
 
 /**
  * Begins a deletion that was asked for. One of the expiry deletes the state first, under the ETag of the state whose
- * age was judged: it is outdated where a retry that it did not see has begun since (docs/ARCHITECTURE.md, rule 10).
+ * age was judged: it is outdated where a retry that it did not see has begun since (rule *deletions*).
  */
 async function beginDeletion(
   { storage: { blobs }, names: { runs }, leader }: DeletingTerm,

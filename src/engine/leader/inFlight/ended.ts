@@ -4,7 +4,7 @@ import { type Range, sizeOf } from "../../model/packs.ts";
 import type { Sends } from "../../model/state.ts";
 import type { SeenFailure } from "../seen.ts";
 
-/** What ended sends mean for their work: pure, from their records alone (README.md, rules 15 and 16; docs/ARCHITECTURE.md, rules 7 and 32). */
+/** What ended sends mean for their work: pure, from their records alone (rules *attempts*, *isolation*, *failure records* and *failed chunks*). */
 export type Verdict =
   | { readonly kind: "wait" }
   /**

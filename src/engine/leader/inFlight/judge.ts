@@ -31,7 +31,7 @@ export interface Judgement {
   readonly loss?: true;
 }
 
-/** Read from the top: the first row that holds is the judgement (README.md, rule 18, which a test holds against it). */
+/** Read from the top: the first row that holds is the judgement (rule *judgement*, which a test holds against it). */
 export const judgements: readonly Judgement[] = [
   { is: "slow", if: isSlow, do: "copy" },
   { is: "held", if: ({ live }) => live !== undefined, do: "wait, seen" },

@@ -3,6 +3,7 @@ import { packsOf, shardOf } from "../../model/packs.ts";
 import { parseWorkName, type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import { addSend, type Draft, layoutOf, type PackSend, roomToWrite, sendsOf } from "../decide/draft.ts";
+import { affordsResend } from "../decide/maxCost.ts";
 import { lostAfterMs, slowAfterMs, taskLostAfterMs } from "../decide/pace.ts";
 import { unfinishedPacks } from "../decide/track.ts";
 import { addEnded, addLost } from "../decide/wasted.ts";
@@ -62,6 +63,7 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
       trackTakenAgain(again, { state, name: workName(work), observed, nowMs: at.nowMs });
     const takenMs = again === undefined ? takenAtMs(state, pack) : again.takenMs;
     follow(judging, { work, sends: sendsOf(state, pack), takenMs, ...kind }, (judgement) => {
+      if (!affordsResend(draft)) return;
       resendPack(draft, pack, {
         waits: judgement.do === "copy",
         alone: judgement.do === "resend alone",
@@ -133,7 +135,7 @@ function keepTaken(draft: Draft, { nowMs, takenMs = 0 }: WorkSeen): void {
 
 const resends: ReadonlySet<Doing> = new Set(["copy", "resend", "resend alone"] as const);
 
-/** The record of a send that ended with its process while it was alone there, or that was lost too often (rules 16 and 19). */
+/** The record of a send that ended with its process while it was alone there, or that was lost too often (rules *isolation* and *judgement*). */
 function recordOf({ work, sends, silent }: WorkSeen): Draft["records"][number] {
   if (silent?.begun === true) {
     const { instance, ended, silentMs, send } = silent;

@@ -2,7 +2,7 @@ import { limits } from "../../model/limits.ts";
 import type { Sends, State } from "../../model/state.ts";
 import { type Observed, type SeenQueue, turnKey, workKey } from "../seen.ts";
 
-/** Which messages workers have taken, by what the first messages of the queues show (README.md, rule 21). */
+/** Which messages workers have taken, by what the first messages of the queues show (rule *observation*). */
 
 /**
  * Notes up to which pack the messages of first sends were taken: those before the first one that the queues show. Where they

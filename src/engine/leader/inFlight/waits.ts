@@ -9,7 +9,7 @@ import type { RunNotes, Wait } from "../notes.ts";
 import type { Observed, Seen, SeenSign } from "../seen.ts";
 
 /**
- * Work whose message is hidden until its next attempt, as the notes of attempts tell (README.md, rule 35). No queue
+ * Work whose message is hidden until its next attempt, as the notes of attempts tell (rule *waits*). No queue
  * shows it and no process has it, and it is not lost: until then nothing is done about it.
  *
  * Not promised: that the message is there. Once its time has come it counts as taken, and is resent if nobody has it.

@@ -18,7 +18,7 @@ import { sendAll } from "./send.ts";
 /**
  * Ends a run: final state, clean-up, marker last. Before any final state but `complete` the manifest is read once more,
  * because a finisher that was given up may have written it; if it is there and fits, the run is complete
- * (docs/ARCHITECTURE.md, rule 9).
+ * (rule *close*).
  *
  * A manifest that tells of other chunks than the leader has counted comes from a forged message: the run is not
  * complete by it, and the state notes its generation, so that nobody is given its result.

@@ -110,6 +110,8 @@ function closedRunOf(state: State, spec: Spec | undefined, manifest: Manifest | 
     code: state.code ?? spec?.code,
     finishedMs: state.finishedMs ?? state.updatedMs,
     retriedMs: state.retriedMs,
+    earlierMs: state.earlier?.reduce((sum, { tookMs }) => sum + tookMs, 0),
+    sha256: manifest?.sha256,
     cost: spentOf(state).cost,
     tags: spec?.tags,
     by: spec?.by,

@@ -35,7 +35,7 @@ interface LocalTask {
  * not fit there goes to the queue.
  *
  * Not promised: that what was taken is done. It is recorded as sent and is in no queue, so if this process dies it is resent
- * as any lost message (inFlight/README.md, rules 18 and 21).
+ * as any lost message (rules *judgement* and *observation*).
  */
 export interface LocalWork extends Pick<LocalWorker, "recordPoison"> {
   /** True where the message needs no queue. `limitMs`: time limit of an attempt. `onEnd`: it has ended here, and how much of its run is left. */

@@ -14,7 +14,7 @@ import { sendWork } from "./send.ts";
 
 /**
  * Performs a draft in the order that makes a crash harmless: packs are sent first and recorded after (a crash
- * resends them), everything else is recorded first and sent only from a confirmed state (docs/ARCHITECTURE.md, rule 4).
+ * resends them), everything else is recorded first and sent only from a confirmed state (rule *send order*).
  */
 export async function perform(run: TermRun, draft: Draft): Promise<"kept" | "written" | "adopted"> {
   const { term, chain, sent } = run;

@@ -41,7 +41,7 @@ export async function submitDue(
   const { name } = schedule;
   const signal = leader.lost;
   const run = scheduledRunId(name, dueMs);
-  const { cap, reuse: reuses, ...work } = requestAt(schedule, dueMs);
+  const { cap, maxCost: dollars, reuse: reuses, ...work } = requestAt(schedule, dueMs);
   const uid = hash("sha256", `${etag} ${run}`).slice(0, 12);
   const bodyWith = (reuse: Spec["reuse"]): string => {
     const more = reuses && { reuse, keepPartials: true as const };
@@ -70,7 +70,7 @@ export async function submitDue(
   const now = await blobs.head(...at, { signal });
   if (now.kind === "missing" || now.properties.etag !== etag) return "later";
   const metadata = encodeMarker({
-    ...{ uid, spec: sha256, want: "run", generation: 1, cap, turn: 0, command: 0 },
+    ...{ uid, spec: sha256, want: "run", generation: 1, cap, dollars, turn: 0, command: 0 },
   });
   leader.assertLeading();
   await blobs.create(names.active, run, "", { metadata, signal });

@@ -41,7 +41,7 @@ export function kindOf({ name, metadata }: Pick<ListedBlob, "name" | "metadata">
   if (!runIdPattern.test(name)) return "stray";
   try {
     const { want, command, rests, until } = decodeMarker(metadata, name);
-    const isOver = until === undefined ? want !== "paused" : nowMs > until;
+    const isOver = until !== undefined && nowMs > until;
     return rests === command && (want === "paused" || want === "run") && !isOver ? "rests" : "to-lead";
   } catch (error) {
     if (error instanceof OtherVersionError) return "other-version";

@@ -18,7 +18,7 @@ type FailedAttempt = Omit<Failure, "v" | "chunks" | "named"> & {
 /**
  * Ends a send that will have no output: a record for the leader, or for a client's question the answer that there is
  * none. A run that is gone, or no longer wants this work, gets no record, because nobody would read or delete it. Neither
- * does a message whose uid is not that of the run's spec, because it may be forged. See docs/ARCHITECTURE.md, rule 7.
+ * does a message whose uid is not that of the run's spec, because it may be forged. See rule *failure records*.
  */
 export async function endSend(
   ports: WorkerPorts,

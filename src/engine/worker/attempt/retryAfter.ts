@@ -5,7 +5,7 @@ import { limits } from "../../model/limits.ts";
 import { attemptOf, type WorkMessage } from "../../model/message.ts";
 import type { Spec } from "../../model/run.ts";
 
-/** When the next attempt of a send begins, and with which message (leader/inFlight/README.md, rule 35). */
+/** When the next attempt of a send begins, and with which message (rule *waits*). */
 export interface NextAttempt {
   readonly message: WorkMessage;
   readonly laterS: number;

@@ -1,4 +1,4 @@
-import { CalculationError } from "../../model/errors.ts";
+import { CalculationError, planLost } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { MessageOf } from "../../model/message.ts";
 import {
@@ -21,7 +21,7 @@ export interface Output extends Omit<OutputFacts, "plan"> {
 
 /**
  * Writes one partial or node, create-only. A small one also rides in the metadata, which a list returns. One of another plan
- * or of other code counts as missing for every fold, and gives way to one of the plan that is there (rule 28); one with gaps of an
+ * or of other code counts as missing for every fold, and gives way to one of the plan that is there (rule *identity*); one with gaps of an
  * earlier generation does too. Each span of it
  * keeps the limit of a partial; they must fit into one fold together.
  */
@@ -65,7 +65,7 @@ export async function writeOutput(
       message.plan === undefined ? undefined : await readDocument(blobs, [runs, plan], planSchema);
     // Dropped without a record, this send would count as lost again and again.
     if (message.plan !== undefined && ofRun === undefined)
-      throw new StorageLostError("storage-lost", `${plan} is gone`);
+      throw new StorageLostError(planLost, `${plan} is gone`);
     if (message.plan !== ofRun?.sha256) throw new DroppedError("its plan is not the run's any more");
     const replaced = await blobs.replace(runs, name, bytes, { ...write, ifMatch: etag });
     return replaced.kind === "replaced" ? "replaced" : "existed";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { WorkerOptions } from "node:worker_threads";
-import { plainEnv } from "../../calculation/childProcesses.ts";
+import { userEnv } from "../../model/userEnv.ts";
 
 /**
  * A thread out of memory is ended, with 16 MB above its limit to end in. A default young generation can promote
@@ -16,7 +16,7 @@ const ofProcess = /^--(input-type|max-semi-space-size|v8-pool-size)/;
 export const threadStart = (memoryMb: number) =>
   ({
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
-    env: plainEnv(process.env),
+    env: userEnv(process.env),
     execArgv: process.execArgv.filter((one) => !ofProcess.test(one)),
   }) satisfies WorkerOptions;
 

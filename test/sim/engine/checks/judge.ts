@@ -17,6 +17,7 @@ export type Checker =
   | "sent what was recorded"
   | "a member set is fixed"
   | "the cap is kept"
+  | "the cost is bounded"
   | "deleted only what is worthless"
   | "a retry computes what has no partial"
   | "no result folds two identities unless it was asked to"

@@ -269,5 +269,6 @@ function markerIn(metadata: Readonly<Record<string, string>>): Marker {
     ...{ uid: metadata["uid"] ?? "", want: metadata["want"] as Marker["want"] },
     ...{ generation: number("generation"), cap: number("cap"), turn: number("turn") },
     command: number("command"),
+    ...("rests" in metadata && { rests: number("rests") }),
   };
 }

@@ -2,13 +2,17 @@ import { isFinal } from "../../../../src/engine/model/state.ts";
 import type { Scene } from "./judge.ts";
 import type { RunRecord } from "./ledger.ts";
 
+/** A leader has seen the last command, nothing more fits into the bound, and what was sent has ended or is lost. */
+export const isAtMaxCost = ({ marker, state }: Pick<RunRecord, "marker" | "state">): boolean =>
+  marker?.want === "run" && marker.rests === marker.command && state?.maxCostAtMs !== undefined;
+
 /** At the end of a world, after clean-up. */
 export function checkEnds({ ledger, report }: Scene): void {
   for (const run of ledger.runs.values()) {
     const { id, uid, marker, state, deleteAskedMs, blobs } = run;
     if (marker !== undefined) {
       const waits = marker.want === "paused" && state?.paused === true;
-      if (!waits)
+      if (!waits && !isAtMaxCost(run))
         report("every run ends", `${id} (${uid}) is ${state?.phase}, its marker wants ${marker.want}`);
       continue;
     }

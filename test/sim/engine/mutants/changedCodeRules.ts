@@ -17,7 +17,7 @@ const foldTakesAny = edit("findPacks", "pack < packs.to && belongsTo(wanted, out
 export const changedCodeRules: readonly Mutant[] = [
   {
     without: "the plan of an output",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "fails only for a reason",
     cases: [
       "plan, state and queues are lost and partials remain, and the new plan of other packs folds none of them",
@@ -26,7 +26,7 @@ export const changedCodeRules: readonly Mutant[] = [
   },
   {
     without: "the worker's own identity against that of its work",
-    rule: 11,
+    rule: "wanted work",
     killedBy: "other code computes nothing",
     cases: [undone],
     edits: edit(
@@ -37,14 +37,14 @@ export const changedCodeRules: readonly Mutant[] = [
   },
   {
     without: "the identity of a partial, for the leader and for the fold",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "no result folds two identities unless it was asked to",
     cases: [foreign],
     edits: leaderTakesAny.concat(foldTakesAny),
   },
   {
     without: "a code and a plan that an output has to name",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "no result folds two identities unless it was asked to",
     cases: [foreign],
     edits: edit("accepts", "of !== undefined && (of === code", "of === undefined || (of === code").concat(
@@ -57,14 +57,14 @@ export const changedCodeRules: readonly Mutant[] = [
   },
   {
     without: "the identity of a partial in the leader's list",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "fails only for a reason",
     cases: [foreign],
     edits: leaderTakesAny,
   },
   {
     without: "a partial of the right code in the place of another",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "the scenario's own end",
     cases: [foreign],
     edits: edit(
@@ -75,7 +75,7 @@ export const changedCodeRules: readonly Mutant[] = [
   },
   {
     without: "the note of who has other code",
-    rule: 11,
+    rule: "wanted work",
     killedBy: "the scenario's own end",
     cases: [undone],
     edits: edit(
@@ -86,7 +86,7 @@ export const changedCodeRules: readonly Mutant[] = [
   },
   {
     without: "an end for a run whose code nobody has",
-    rule: 7,
+    rule: "failure records",
     killedBy: "every run ends",
     cases: [nobody],
     edits: edit(
@@ -97,21 +97,21 @@ export const changedCodeRules: readonly Mutant[] = [
   },
   {
     without: "what was waited for by the leader before",
-    rule: 7,
+    rule: "failure records",
     killedBy: "every run ends",
     cases: [nobody],
     edits: edit("trackRefused", "before.otherCode?.sinceMs ?? at.nowMs", "at.nowMs"),
   },
   {
     without: "patience with a run that waits for its code",
-    rule: 7,
+    rule: "failure records",
     killedBy: "fails only for a reason",
     cases: [nobody],
     edits: edit("trackRefused", "limits.identityWaitMs + at.limitMs", "60_000"),
   },
   {
     without: "outcomes that take back that a run waits",
-    rule: 7,
+    rule: "failure records",
     killedBy: "the scenario's own end",
     cases: ["one instance with the right code is enough beside others with other code"],
     edits: edit("trackRefused", "!== ended) {\n    forget(draft);", "!== ended) {").concat(
@@ -124,7 +124,7 @@ export const changedCodeRules: readonly Mutant[] = [
   },
   {
     without: "a look at the code of a retry",
-    rule: 6,
+    rule: "generations",
     killedBy: "the scenario's own end",
     cases: [nobody],
     edits: edit("checkSame", "here !== undefined && here !== code", "here === ''"),

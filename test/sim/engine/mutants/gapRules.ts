@@ -7,14 +7,14 @@ const severalDoomed = "several doomed chunks of one pack are found one after the
 export const gapRules: readonly Mutant[] = [
   {
     without: "the other chunks of a pack of which one fails",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: [one],
     edits: edit("computePack", "most > 0 ?", "most < 0 ?"),
   },
   {
     without: "a look whether the run tolerates anything",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: [
       "a run that tolerates nothing fails at its first bad chunk and names it, and no partial has gaps",
@@ -23,49 +23,49 @@ export const gapRules: readonly Mutant[] = [
   },
   {
     without: "further attempts at a chunk that threw",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: ["a chunk that throws once of a run that tolerates it has further attempts, and none is a gap"],
     edits: edit("gapsIn", "!asksOver : !over && mayPass(error)", "!asksOver : most < 0"),
   },
   {
     without: "the generation of a partial with gaps",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: [one],
     edits: edit("isOutdated", "gaps !== undefined && gaps.gen < gen", "gaps !== undefined && gen < 0"),
   },
   {
     without: "a partial with gaps that gives way in a retry",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: [one],
     edits: edit("writeOutput", " && !isOutdated(facts, message.gen)", ""),
   },
   {
     without: "the record before a partial with gaps",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the result is the fold of what the manifest says",
     cases: [one],
     edits: edit("computePack", "await recordGaps(ports, message, failed);", ""),
   },
   {
     without: "the chunks that the partials of a sealed shard lack",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "every chunk is counted once",
     cases: [one],
     edits: edit("sealShards", "...(open.gaps && { gaps: open.gaps })", ""),
   },
   {
     without: "the number of chunks that failed",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "every chunk is counted once",
     cases: [one],
     edits: edit("trackParts", "facts.gaps?.chunks ?? 0", "2 * (facts.gaps?.chunks ?? 0)"),
   },
   {
     without: "the gaps of a shard that a retry computes again",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: [
       "a whole partial that comes after one with gaps changes nothing, and the retry computes the pack",
@@ -74,7 +74,7 @@ export const gapRules: readonly Mutant[] = [
   },
   {
     without: "the chunks that later sends exclude",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: [
       "a chunk that never ends is all that its tolerant run loses, and the retry computes its pack whole",
@@ -83,21 +83,21 @@ export const gapRules: readonly Mutant[] = [
   },
   {
     without: "ends at excluded chunks that count no more",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: [severalDoomed],
     edits: edit("verdictOf", "counted = counted.filter((other) => other.chunk !== chunk);", ""),
   },
   {
     without: "a limit to the chunks of a pack that are excluded",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: ["a pack of more doomed chunks than are excluded fails whole"],
     edits: edit("mayExclude", "size - 1, limits.excludedMax)", "size - 1)"),
   },
   {
     without: "a look whether more may fail than the run tolerates",
-    rule: 32,
+    rule: "failed chunks",
     killedBy: "the scenario's own end",
     cases: ["more doomed chunks than the run tolerates fail it, and are not all excluded"],
     edits: edit("mayExclude", "Math.min(pack.tolerated, size", "Math.min(size"),

@@ -8,21 +8,21 @@ const neverBegun = "a pack whose process always ends before it has begun";
 export const inFlightRules: readonly Mutant[] = [
   {
     without: "a judgement of signs that are silent (time alone decides)",
-    rule: 18,
+    rule: "judgement",
     killedBy: "every run ends in time",
     cases: [kills],
     edits: edit("seeWork", "!sign.live && sign.send === sends.sends", "!sign.live && sign.send < 0"),
   },
   {
     without: "a process of its own for work whose process has died",
-    rule: 18,
+    rule: "judgement",
     killedBy: "few processes die of one piece of work",
     cases: [kills],
     edits: edit("judgePacks", 'alone: judgement.do === "resend alone"', "alone: false"),
   },
   {
     without: "a record of a death alone",
-    rule: 18,
+    rule: "judgement",
     killedBy: "few processes die of one piece of work",
     cases: [kills],
     edits: edit(
@@ -33,21 +33,21 @@ export const inFlightRules: readonly Mutant[] = [
   },
   {
     without: "patience with a death that counts",
-    rule: 18,
+    rule: "judgement",
     killedBy: "hardly anything is computed twice",
     cases: ["work that is alone in a process which stops for ten seconds has not died"],
     edits: edit("isLate", "silent.silentMs <= limits.deathAloneMs", "silent.silentMs < 0"),
   },
   {
     without: "a resend of what is lost",
-    rule: 18,
+    rule: "judgement",
     killedBy: "every run ends",
     cases: { seedsFrom: 2_000_000 },
     edits: edit("judgements", 'if: () => true, do: "resend"', 'if: () => true, do: "wait"'),
   },
   {
     without: "more patience with each loss",
-    rule: 19,
+    rule: "judgement",
     killedBy: "messages do not pile up",
     cases: [
       "signs of long packs do not arrive for minutes, and what seems lost is resent more and more rarely",
@@ -56,14 +56,14 @@ export const inFlightRules: readonly Mutant[] = [
   },
   {
     without: "an end of work that is always lost",
-    rule: 19,
+    rule: "judgement",
     killedBy: "few processes die of one piece of work",
     cases: [neverBegun],
     edits: edit("judgements", "sends.lost + 1 >= limits.lostMax", "sends.lost + 1 >= 100 * limits.lostMax"),
   },
   {
     without: "waiting for what queues show (all of it counts as taken)",
-    rule: 21,
+    rule: "observation",
     killedBy: "messages do not pile up",
     cases: ["nobody works for two hours"],
     edits: edit(
@@ -76,7 +76,7 @@ export const inFlightRules: readonly Mutant[] = [
   },
   {
     without: "a list of records before work counts as lost",
-    rule: 18,
+    rule: "judgement",
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
     edits: edit(
@@ -87,7 +87,7 @@ export const inFlightRules: readonly Mutant[] = [
   },
   {
     without: "a look for the node before its combine counts as lost",
-    rule: 18,
+    rule: "judgement",
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
     edits: edit("judgements", "seen.nodesMs <= endedMs(seen)", "seen.nodesMs < 0").concat(
@@ -96,7 +96,7 @@ export const inFlightRules: readonly Mutant[] = [
   },
   {
     without: "telling a list that failed from an empty one",
-    rule: 13,
+    rule: "storage time",
     killedBy: "fails only for a reason",
     cases: ["storage refuses the lists of a worker that folds, and nothing counts as missing"],
     edits: edit(
@@ -107,35 +107,35 @@ export const inFlightRules: readonly Mutant[] = [
   },
   {
     without: "patience with slow work before the very end of a run",
-    rule: 18,
+    rule: "judgement",
     killedBy: "hardly anything is computed twice",
     cases: { seedsFrom: 3_000_000 },
     edits: edit("isSlow", "computes && last && sends.sends", "computes && sends.sends"),
   },
   {
     without: "a confirmed sign before work that was sent before begins",
-    rule: 17,
+    rule: "observation",
     killedBy: "few processes die of one piece of work",
     cases: [kills],
     edits: edit("workSigns", "await inTurn(write);\n          entry.confirmed", "entry.confirmed"),
   },
   {
     without: "a sign that is written again",
-    rule: 17,
+    rule: "observation",
     killedBy: "hardly anything is computed twice",
     cases: { seedsFrom: 3_000_000 },
     edits: edit("workSigns", "? written.everyMs : 0;", "? 1_000_000 * written.everyMs : 0;"),
   },
   {
     without: "a window that grows when all of it was taken",
-    rule: 18,
+    rule: "judgement",
     killedBy: "every run ends in time",
     cases: ["more threads than the first window has packs for"],
     edits: edit("updateWindow", "const few = notes.drained ||", "const few ="),
   },
   {
     without: "an end of running work that nobody wants",
-    rule: 26,
+    rule: "wanted work",
     killedBy: "the scenario's own end",
     cases: ["a cancel frees the threads of long packs within five seconds"],
     edits: edit("runningWork", "if (why !== undefined) stop.abort(", "if (why === '') stop.abort("),

@@ -3,11 +3,11 @@ import { edit, type Mutant } from "./mutant.ts";
 const small = "a small run is computed where it is led, and no message of it goes to a queue";
 const longer = "what takes longer than planned goes to others in time, though the leader has taken it";
 
-/** What the leader hands to the worker of its own process (rule 4). */
+/** What the leader hands to the worker of its own process (rule *send order*). */
 export const localWorkRules: readonly Mutant[] = [
   {
     without: "handing work to the leader's own worker",
-    rule: 4,
+    rule: "send order",
     killedBy: "the scenario's own end",
     cases: [small],
     edits: edit(
@@ -18,14 +18,14 @@ export const localWorkRules: readonly Mutant[] = [
   },
   {
     without: "recording as sent what was handed over",
-    rule: 4,
+    rule: "send order",
     killedBy: "hardly anything is computed twice",
     cases: [small],
     edits: edit("sendWork", "options.onSent?.(one);", ""),
   },
   {
     without: "the queue for what no thread has begun in time",
-    rule: 4,
+    rule: "send order",
     killedBy: "hardly anything is computed twice",
     cases: [longer],
     edits: edit(

@@ -2,12 +2,12 @@ import type { Mutation } from "../../code/mutation.ts";
 import type { Checker } from "../checks/judge.ts";
 import type { EngineCase } from "../engineCase.ts";
 
-/** A rule of the protocol (docs/ARCHITECTURE.md, section 4), broken in the code under test, often in one place and at times in two. */
+/** A rule of the protocol (docs/ARCHITECTURE.md), broken in the code under test, often in one place and at times in two. */
 export interface Mutant {
   /** What is missing. */
   readonly without: string;
-  /** The number of the rule. */
-  readonly rule: number;
+  /** The name of the rule. */
+  readonly rule: string;
   readonly killedBy: Checker;
   /** Where to look first: scenarios by name, points, or the first of a row of seeds. */
   readonly cases: readonly EngineCase[] | { readonly seedsFrom: number };

@@ -8,21 +8,21 @@ const codes =
 export const reuseRules: readonly Mutant[] = [
   {
     without: "the inputs in the key of a partial",
-    rule: 31,
+    rule: "reuse",
     killedBy: "the result is the fold of what the manifest says",
     cases: [changed],
     edits: edit("keyOf", "place, inputs ?? null]", "place, inputs === undefined]"),
   },
   {
     without: "the place of a pack in the key of its partial",
-    rule: 31,
+    rule: "reuse",
     killedBy: "fails only for a reason",
     cases: ["a run of a count copies each pack to where it was"],
     edits: edit("keyOf", "anywhere ? [] : [from, to, plan.chunks]", "[to - from]"),
   },
   {
     without: "the hash of a copy",
-    rule: 31,
+    rule: "reuse",
     killedBy: "the result is the fold of what the manifest says",
     cases: ["a partial that was changed by hand is not copied"],
     edits: edit(
@@ -33,7 +33,7 @@ export const reuseRules: readonly Mutant[] = [
   },
   {
     without: "the code of a partial",
-    rule: 31,
+    rule: "reuse",
     killedBy: "other code computes nothing",
     cases: [codes],
     edits: edit(
@@ -44,28 +44,28 @@ export const reuseRules: readonly Mutant[] = [
   },
   {
     without: "a look whether the partial names files of its own run",
-    rule: 31,
+    rule: "reuse",
     killedBy: "what names a file comes after it",
     cases: ["a run that saves files reuses no partial of another, whose deletion takes its files"],
     edits: edit("listKeys", "saves !== true && gaps", "gaps"),
   },
   {
     without: "partials that a complete run keeps",
-    rule: 31,
+    rule: "reuse",
     killedBy: "deleted only what is worthless",
     cases: [changed],
     edits: edit("cleanUp", "&& !keeps", ""),
   },
   {
     without: "the codes that the request takes, for the leader",
-    rule: 31,
+    rule: "reuse",
     killedBy: "the scenario's own end",
     cases: [codes],
     edits: edit("takeOver", " mix: spec.reuse?.codes,", ""),
   },
   {
     without: "the word of a manifest that it is mixed",
-    rule: 31,
+    rule: "reuse",
     killedBy: "no result folds two identities unless it was asked to",
     cases: [codes],
     edits: edit("finishRun", "code.length > 1 ? { mixed: true } : {}", "{}"),

@@ -14,7 +14,7 @@ const end = "the scenario's own end";
 export const scheduleRules: readonly Mutant[] = [
   {
     without: "a deletion that waits for the record",
-    rule: 34,
+    rule: "schedules",
     killedBy: checker,
     cases: [deleted],
     edits: edit(
@@ -25,28 +25,28 @@ export const scheduleRules: readonly Mutant[] = [
   },
   {
     without: "the end of the hour",
-    rule: 34,
+    rule: "schedules",
     killedBy: checker,
     cases: [nobody],
     edits: edit("keepSchedule", "dueMs < lateMs ?", "dueMs < 0 ?"),
   },
   {
     without: "a word for what is missed",
-    rule: 34,
+    rule: "schedules",
     killedBy: checker,
     cases: [nobody],
     edits: edit("keepSchedule", "write({ next, skipped: dueMs })", "write({ next })"),
   },
   {
     without: "a decision about each due time",
-    rule: 34,
+    rule: "schedules",
     killedBy: checker,
     cases: [nobody],
     edits: edit("keepSchedule", "lateMs - 1 : dueMs", "lateMs - 1 : nowMs"),
   },
   {
     without: "regard for the run before",
-    rule: 34,
+    rule: "schedules",
     killedBy: end,
     cases: [outlasts],
     edits: edit(
@@ -57,7 +57,7 @@ export const scheduleRules: readonly Mutant[] = [
   },
   {
     without: "regard for the owner of a run",
-    rule: 34,
+    rule: "schedules",
     killedBy: end,
     cases: [taken],
     edits: edit(
@@ -68,14 +68,14 @@ export const scheduleRules: readonly Mutant[] = [
   },
   {
     without: "what the run before has",
-    rule: 34,
+    rule: "schedules",
     killedBy: end,
     cases: [reuses],
     edits: edit("runBefore", "last ?? 0", "0"),
   },
   {
     without: "a failure of a schedule that is its own, and a bound of its depth",
-    rule: 34,
+    rule: "schedules",
     killedBy: end,
     cases: [forged],
     edits: [
@@ -89,7 +89,7 @@ export const scheduleRules: readonly Mutant[] = [
   },
   {
     without: "a word for a schedule that cannot be read",
-    rule: 34,
+    rule: "schedules",
     killedBy: end,
     cases: [forged],
     edits: edit("schedulesIn", "if (!told.has(blob.name))", "throw error;\n      if (!told.has(blob.name))"),

@@ -5,7 +5,7 @@ import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { idleCalls, mustCostNothing } from "./rest.ts";
 import type { Scenario } from "./scenarios.ts";
 
-/** Work that waits for its next attempt (rule 35): what user code throws, asks to be tried later, or ends its run with. */
+/** Work that waits for its next attempt (rule *waits*): what user code throws, asks to be tried later, or ends its run with. */
 
 const seconds = 1_000;
 const minutes = 60_000;

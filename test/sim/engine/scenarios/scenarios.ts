@@ -13,6 +13,7 @@ import { gaps } from "./gaps.ts";
 import { inFlight } from "./inFlight.ts";
 import { localWork } from "./localWork.ts";
 import { lost } from "./lost.ts";
+import { maxCosts } from "./maxCost.ts";
 import { pauses } from "./pauses.ts";
 import { poison } from "./poison.ts";
 import { rest } from "./rest.ts";
@@ -54,4 +55,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...schedules,
   ...backOff,
   ...byHand,
+  ...maxCosts,
 };

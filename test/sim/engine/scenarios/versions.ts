@@ -5,7 +5,7 @@ import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
 
-/** Builds beside each other of which neither reads what the other writes (docs/ARCHITECTURE.md, rule 12). */
+/** Builds beside each other of which neither reads what the other writes (rule *versions*). */
 
 const ours = { breakAfterMs: 4_000 };
 const other = { ...ours, translated: otherBuild };

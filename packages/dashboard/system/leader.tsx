@@ -7,19 +7,16 @@ import { Stale } from "../parts/stale.tsx";
 import { MarkIcon } from "../parts/stateMark.tsx";
 import { cameByText } from "../run/progress/chart.ts";
 import { agoText } from "../runs/runRow.ts";
-import { instancesOf, type KnownTerm, termRows } from "./leaderModel.ts";
+import { type KnownTerm, termRows } from "./leaderModel.ts";
 
 /** Who leads, how safely, and who led before. */
-export function LeaderPage(): JSX.Element {
+export function LeaderPart(): JSX.Element {
   const polled = usePoll<LeaderView>("leader", () => 2_000);
   useTick(1_000, true);
   const { value } = polled;
   const sinceS = (performance.now() - polled.changedMs) / 1_000;
   return (
     <>
-      <div class="title-row">
-        <h1 tabIndex={-1}>Leader</h1>
-      </div>
       <Stale polled={polled} reading="Reading the record …" />
       {value === undefined ? null : <Shown found={value} sinceS={sinceS} />}
     </>
@@ -43,58 +40,36 @@ function Shown({ found, sinceS }: { readonly found: LeaderView; readonly sinceS:
   const { beatAgeS, leaseLeftS, cameBy } = found;
   return (
     <>
-      <div class="columns">
-        <Panel title="Now" class="main">
-          <p class={`state large tone-${leading ? "ok" : "warn"}`}>
-            <MarkIcon mark={leading ? "done" : "attention"} />
-            <span>{leading ? `${found.holder} leads` : `Nobody leads; ${found.holder} was the last`}</span>
-          </p>
-          <Facts
-            rows={[
-              ["term", count(found.term)],
-              [
-                "since",
-                `${timeText(found.since)} (${agoText((serviceNowMs() - Date.parse(found.since)) / 1_000)})`,
-              ],
-              ["last beat", `${duration(Math.round(beatAgeS + sinceS))} ago`],
-              [
-                "lease",
-                leaseLeftS === undefined
-                  ? found.lease
-                  : `${found.lease}, at least ${duration(Math.max(0, Math.floor(leaseLeftS - sinceS)))} more`,
-              ],
-              ["acquired", cameByText[cameBy]],
-              ["region", found.region],
-              ...Object.entries(found.notes).map(([name, text]): readonly [string, ComponentChildren] => [
-                name,
-                text,
-              ]),
-            ]}
-          />
-        </Panel>
-        <Instances terms={found.terms} />
-      </div>
+      <Panel title="Leader">
+        <p class={`state large tone-${leading ? "ok" : "warn"}`}>
+          <MarkIcon mark={leading ? "done" : "attention"} />
+          <span>{leading ? `${found.holder} leads` : `Nobody leads; ${found.holder} was the last`}</span>
+        </p>
+        <Facts
+          rows={[
+            ["term", count(found.term)],
+            [
+              "since",
+              `${timeText(found.since)} (${agoText((serviceNowMs() - Date.parse(found.since)) / 1_000)})`,
+            ],
+            ["last beat", `${duration(Math.round(beatAgeS + sinceS))} ago`],
+            [
+              "lease",
+              leaseLeftS === undefined
+                ? found.lease
+                : `${found.lease}, at least ${duration(Math.max(0, Math.floor(leaseLeftS - sinceS)))} more`,
+            ],
+            ["acquired", cameByText[cameBy]],
+            ["region", found.region],
+            ...Object.entries(found.notes).map(([name, text]): readonly [string, ComponentChildren] => [
+              name,
+              text,
+            ]),
+          ]}
+        />
+      </Panel>
       <Terms terms={found.terms} leading={leading} />
     </>
-  );
-}
-
-function Instances({ terms }: { readonly terms: readonly KnownTerm[] }): JSX.Element {
-  return (
-    <Panel title="Instances that led" class="side">
-      <table class="list compact">
-        <Head columns={["Instance", "Terms"]} isNumber={(at) => at === 1} />
-        <tbody>
-          {instancesOf(terms).map(({ name, terms: led }) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <td class="number">{count(led)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <p class="dim">Known from the terms below; an instance that never led is not listed.</p>
-    </Panel>
   );
 }
 

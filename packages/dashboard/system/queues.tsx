@@ -9,15 +9,14 @@ import { hashOf } from "../route.ts";
 import { agoText } from "../runs/runRow.ts";
 
 /** Depth and age of the queues, and their messages. Nothing is requeued from here: a retry does that. */
-export function QueuesPage({ queue }: { readonly queue: string | undefined }): JSX.Element {
+export function QueuesPart({ queue }: { readonly queue: string | undefined }): JSX.Element {
   const polled = usePoll<{ readonly queues: readonly QueueView[] }>("queues", () => 3_000);
   return (
     <>
-      <div class="title-row">
-        <h1 tabIndex={-1}>Queues</h1>
-      </div>
-      <Stale polled={polled} reading="Reading the queues …" />
-      {polled.value === undefined ? null : <QueueTable queues={polled.value.queues} peeked={queue} />}
+      <Panel title="Queues">
+        <Stale polled={polled} reading="Reading the queues …" />
+        {polled.value === undefined ? null : <QueueTable queues={polled.value.queues} peeked={queue} />}
+      </Panel>
       {queue === undefined ? null : <Messages key={queue} queue={queue} />}
     </>
   );
@@ -29,7 +28,7 @@ function QueueTable(of: {
 }): JSX.Element {
   const peek = <span class="visually-hidden">Peek</span>;
   return (
-    <table class="list queues">
+    <table class="list compact">
       <Head columns={["Queue", "Messages", "Oldest", peek]} isNumber={(at) => at > 0} />
       <tbody>
         {of.queues.map(({ queue, state, approximateCount = 0, oldestS }) => (
@@ -44,7 +43,7 @@ function QueueTable(of: {
             <td class="number">{oldestS === undefined ? "" : duration(Math.round(oldestS))}</td>
             <td class="number">
               {state === "missing" ? null : (
-                <a href={hashOf({ view: "queues", item: queue })} aria-label={`Peek into ${queue}`}>
+                <a href={hashOf({ view: "system", queue })} aria-label={`Peek into ${queue}`}>
                   Peek
                 </a>
               )}

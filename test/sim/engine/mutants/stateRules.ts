@@ -5,10 +5,10 @@ const joining = "a finisher dies or sleeps at each read and write of a result th
 const spoilt = "a file that is another than its name says fails the run that would join it";
 
 /** Writing: who is first, whose the state is, what an unknown reply means, and in which order. */
-export const rules1to6: readonly Mutant[] = [
+export const stateRules: readonly Mutant[] = [
   {
     without: "create-only (a blob that is there is written over)",
-    rule: 1,
+    rule: "create-only",
     killedBy: "the first writer wins",
     cases: { seedsFrom: 1 },
     edits: edit(
@@ -19,14 +19,14 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "a name of its own for the result of each attempt",
-    rule: 1,
+    rule: "create-only",
     killedBy: "the result is the fold of what the manifest says",
     cases: ["two finishers, the first of which sleeps with its result written"],
     edits: edit("finishRun", "result(gen, tag, extension)", 'result(gen, "same", extension)'),
   },
   {
     without: "the file before the partial that names it",
-    rule: 1,
+    rule: "create-only",
     killedBy: "what names a file comes after it",
     cases: [saving],
     edits: edit(
@@ -37,28 +37,28 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "the order of the files that a result joins",
-    rule: 1,
+    rule: "create-only",
     killedBy: "the result is the fold of what the manifest says",
     cases: [joining],
     edits: edit("joined", "rangesOf(files), read", "rangesOf(files.toReversed()), read"),
   },
   {
     without: "all of the files that a result joins",
-    rule: 1,
+    rule: "create-only",
     killedBy: "the result is the fold of what the manifest says",
     cases: [joining],
     edits: edit("joined", "rangesOf(files), read", "rangesOf(files.slice(1)), read"),
   },
   {
     without: "a look whether a file is the one that its name says",
-    rule: 1,
+    rule: "create-only",
     killedBy: "the result is the fold of what the manifest says",
     cases: [spoilt],
     edits: edit("joined", 'sum.digest("hex") !== sha256OfFile(name)', "name.length === 0"),
   },
   {
     without: "the whole result before the manifest that names it",
-    rule: 1,
+    rule: "create-only",
     killedBy: "the result is the fold of what the manifest says",
     cases: [joining],
     edits: edit(
@@ -70,14 +70,14 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "the hash of its bytes in the name of a file",
-    rule: 1,
+    rule: "create-only",
     killedBy: "what names a file comes after it",
     cases: [saving],
     edits: edit("computePack", ".file(name)", '.file("same")'),
   },
   {
     without: "a name of its own for the segments of each planning attempt",
-    rule: 1,
+    rule: "create-only",
     killedBy: "fails only for a reason",
     cases: ["two planners of a list, one of which dies half-way"],
     edits: edit(
@@ -88,7 +88,7 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "If-Match on the state",
-    rule: 2,
+    rule: "state chain",
     killedBy: "state is one chain by term",
     cases: ["a leader sleeps for minutes with a state write in its socket, each in turn"],
     edits: edit(
@@ -99,14 +99,14 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "taking over the state before anything else is written",
-    rule: 2,
+    rule: "state chain",
     killedBy: "state is one chain by term",
     cases: { seedsFrom: 1 },
     edits: edit("takeOverState", "await chain.write(written);", "if (retried) await chain.write(written);"),
   },
   {
     without: "the end of a term that finds another's termid",
-    rule: 2,
+    rule: "state chain",
     killedBy: "state is one chain by term",
     cases: ["two lead at once, because an operator broke the lease"],
     edits: edit(
@@ -117,7 +117,7 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "reading back what stands after a conflict (mine is taken for written)",
-    rule: 3,
+    rule: "state chain",
     killedBy: "sent what was recorded",
     cases: [
       "state writes that get no answer three times in a row",
@@ -137,14 +137,14 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "a new number for other bytes",
-    rule: 3,
+    rule: "state chain",
     killedBy: "state is one chain by term",
     cases: { seedsFrom: 1 },
     edits: edit("owned", "sequence: store.nextSequence(),", "sequence: 1 + 0 * store.nextSequence(),"),
   },
   {
     without: "the message before the cursor",
-    rule: 4,
+    rule: "send order",
     killedBy: "recorded what was sent",
     cases: { seedsFrom: 1 },
     edits: edit(
@@ -155,7 +155,7 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "the record before a combine or finish is sent",
-    rule: 4,
+    rule: "send order",
     killedBy: "sent what was recorded",
     cases: { seedsFrom: 1 },
     edits: edit(
@@ -166,7 +166,7 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "sending anew what an earlier leader recorded",
-    rule: 4,
+    rule: "send order",
     killedBy: "every run ends",
     cases: ["a leader dies with each kind of task recorded and not sent"],
     edits: edit(
@@ -177,7 +177,7 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "the same members with each send of a combine",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "a member set is fixed",
     cases: ["a combiner of a shard with gaps sleeps, and another folds the same members"],
     edits: edit(
@@ -188,7 +188,7 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "the members of a sealed shard in the message",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "fails only for a reason",
     cases: ["a retry of a run with few gaps, far apart"],
     edits: edit(
@@ -199,7 +199,7 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "every member in a fold (what is not there is left out)",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "fails only for a reason",
     cases: ["a partial that was deleted by hand"],
     edits: edit(
@@ -210,14 +210,14 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "success before failure",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "the scenario's own end",
     cases: ["a partial arrives after its pack was given up and before its shard is sealed"],
     edits: edit("trackParts", "clearBit(failed, index - packs.from);", ""),
   },
   {
     without: "the generation in a node's name",
-    rule: 6,
+    rule: "generations",
     killedBy: "fails only for a reason",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
@@ -234,14 +234,14 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "a recount before a retry sends anything",
-    rule: 6,
+    rule: "generations",
     killedBy: "a retry computes what has no partial",
     cases: ["a partial arrives between the end of a run and its retry"],
     edits: edit("walkAgain", "for (const open of Object.values(state.open)) open.recount = true;", ""),
   },
   {
     without: "passing over what has its partial",
-    rule: 6,
+    rule: "generations",
     killedBy: "a retry computes what has no partial",
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
@@ -252,7 +252,7 @@ export const rules1to6: readonly Mutant[] = [
   },
   {
     without: "combining anew above what was mended",
-    rule: 6,
+    rule: "generations",
     killedBy: "fails only for a reason",
     cases: ["a retry that fails again keeps what it computed, and the third generation completes"],
     edits: edit("keepGroups", "if (indexesOf(children).every(isKept))", "if (level > 0)"),

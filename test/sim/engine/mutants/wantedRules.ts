@@ -5,10 +5,10 @@ const specLost =
 const life = { who: "worker", call: 0, fate: "arrives" } as const;
 
 /** Going: what may be deleted, which messages still count, and what another version wrote. */
-export const rules10to12: readonly Mutant[] = [
+export const wantedRules: readonly Mutant[] = [
   {
     without: "keeping the partials of a result with gaps",
-    rule: 10,
+    rule: "deletions",
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit("cleanUp", "manifest?.complete === true && state", "manifest !== undefined && state").concat(
@@ -17,14 +17,14 @@ export const rules10to12: readonly Mutant[] = [
   },
   {
     without: "the summary before the spec in a deletion",
-    rule: 10,
+    rule: "deletions",
     killedBy: "lists show what has ended",
     cases: [life],
     edits: edit("deleteSpec", "await blobs.remove(runs, closedBlob", "void (runs, closedBlob"),
   },
   {
     without: "a look for a state or a result before a marker without a spec goes",
-    rule: 10,
+    rule: "deletions",
     killedBy: "deleted only what is worthless",
     cases: [specLost],
     edits: edit("withdraw", 'if (state.kind === "found" ||', 'if (id === "" ||').concat(
@@ -33,7 +33,7 @@ export const rules10to12: readonly Mutant[] = [
   },
   {
     without: "keeping a result whose manifest may arrive late",
-    rule: 10,
+    rule: "deletions",
     killedBy: "the result is the fold of what the manifest says",
     cases: ["a manifest arrives after its finisher gave it up, and the result that it names is there"],
     edits: edit(
@@ -44,14 +44,14 @@ export const rules10to12: readonly Mutant[] = [
   },
   {
     without: "a look whether the manifest that stands is the attempt's own",
-    rule: 10,
+    rule: "deletions",
     killedBy: "deleted only what is worthless",
     cases: ["a repeated request for a manifest meets the finisher's own, and the result that it names stays"],
     edits: edit("writeManifest", "if (blob !== manifest.blob)", 'if (blob !== "")'),
   },
   {
     without: "blobs before the spec in a deletion",
-    rule: 10,
+    rule: "deletions",
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
@@ -62,32 +62,32 @@ export const rules10to12: readonly Mutant[] = [
   },
   {
     without: "the spec before the marker in a deletion",
-    rule: 10,
+    rule: "deletions",
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit("deleteRun", '|| !(await deleteSpec(term, id, uid))) return "more";', ') return "more";'),
   },
   {
     without: "the ETag of the state that an expiry judged",
-    rule: 10,
+    rule: "deletions",
     killedBy: "deleted only what is worthless",
     cases: ["the marker of an expiry arrives after a retry has ended, and deletes nothing"],
     edits: edit("beginDeletion", '{ ifMatch: judged ?? "", signal: leader.lost }', "{ signal: leader.lost }"),
   },
   {
     without: "a look whose marker stands where a submit meets one",
-    rule: 10,
+    rule: "deletions",
     killedBy: "the scenario's own end",
     cases: ["submit again while the marker of the deleted run is on its way out"],
     edits: edit(
       "createMarker",
-      'return marker?.uid === uid && marker.want !== "delete" ? marker.cap : undefined;',
-      "return marker?.cap;",
+      'if (marker?.uid !== uid || marker.want === "delete") return undefined;',
+      "if (marker === undefined) return undefined;",
     ),
   },
   {
     without: "the uid in the names of a run's blobs",
-    rule: 11,
+    rule: "wanted work",
     killedBy: "an old run is never met",
     cases: ["delete and resubmit under the same id"],
     edits: edit(
@@ -98,14 +98,14 @@ export const rules10to12: readonly Mutant[] = [
   },
   {
     without: "sending again what was sent under an earlier turn",
-    rule: 11,
+    rule: "wanted work",
     killedBy: "recorded what was sent",
     cases: ["pause and resume between two listings"],
     edits: edit("takeCommand", "beginTurn(state);", "void beginTurn;"),
   },
   {
     without: "the worker's look at a pause",
-    rule: 11,
+    rule: "wanted work",
     killedBy: "a pause holds",
     cases: ["a pause holds for minutes, under another leader too"],
     edits: edit("unwantedReason", 'if (marker.want === "paused") return "the run is paused";', "").concat(
@@ -118,14 +118,14 @@ export const rules10to12: readonly Mutant[] = [
   },
   {
     without: "an end of the trust in a reading of the marker",
-    rule: 11,
+    rule: "wanted work",
     killedBy: "a pause holds",
     cases: ["a pause holds for minutes, under another leader too"],
     edits: edit("markerWatch", "> limits.markerTrustMs;", "> 20 * limits.markerTrustMs;"),
   },
   {
     without: "a look whether the run is still there",
-    rule: 11,
+    rule: "wanted work",
     killedBy: "an old run is never met",
     cases: ["delete and resubmit while a leader of the old run sleeps in the middle of its sends"],
     edits: edit(
@@ -142,7 +142,7 @@ export const rules10to12: readonly Mutant[] = [
   },
   {
     without: "telling another version's bytes from broken ones",
-    rule: 12,
+    rule: "versions",
     killedBy: "another version is respected",
     cases: ["workers give messages of another version back"],
     edits: edit(
@@ -153,7 +153,7 @@ export const rules10to12: readonly Mutant[] = [
   },
   {
     without: "giving a message of another version back",
-    rule: 12,
+    rule: "versions",
     killedBy: "another version is respected",
     cases: ["workers give messages of another version back"],
     edits: edit(

@@ -28,13 +28,3 @@ export function termRows(terms: readonly KnownTerm[], leading: boolean, nowMs: n
     })
     .reverse();
 }
-
-/** The instances that led one of these terms; an instance that never led is not known from them. */
-export function instancesOf(terms: readonly KnownTerm[]) {
-  const known = new Map<string, { readonly name: string; readonly terms: number; readonly last: string }>();
-  for (const { holder, since } of terms) {
-    const terms = (known.get(holder)?.terms ?? 0) + 1;
-    known.set(holder, { name: holder, terms, last: since });
-  }
-  return [...known.values()].sort((a, b) => b.last.localeCompare(a.last));
-}

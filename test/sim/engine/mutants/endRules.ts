@@ -6,31 +6,31 @@ const published = "await sendToQueue(term, state, body);";
 const created = 'if (reply.kind === "created") return;';
 
 /** Ending: what a failure is, what a command does, and when a run is over. */
-export const rules7to9: readonly Mutant[] = [
+export const endRules: readonly Mutant[] = [
   {
     without: "the summary of an ended run",
-    rule: 9,
+    rule: "close",
     killedBy: "lists show what has ended",
     cases: [life],
     edits: edit("cleanUp", "enlist(term, ended),", "undefined,"),
   },
   {
     without: "the summary before the marker goes",
-    rule: 9,
+    rule: "close",
     killedBy: "lists show what has ended",
     cases: [life],
     edits: edit("cleanUp", "await Promise.all([", "void Promise.all(["),
   },
   {
     without: "the summary of a later generation",
-    rule: 9,
+    rule: "close",
     killedBy: "lists show what has ended",
     cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
     edits: edit("isListed", "known?.uid === uid && known.generation >= generation", "known?.uid === uid"),
   },
   {
     without: "a completion event of its own for a later generation",
-    rule: 9,
+    rule: "close",
     killedBy: "lists show what has ended",
     cases: ["a manifest that arrives long after the run failed is no harm, and a retry goes on"],
     edits: edit(
@@ -41,7 +41,7 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "the completion event of a generation before its retry begins",
-    rule: 9,
+    rule: "close",
     killedBy: "lists show what has ended",
     cases: [
       "a leader dies before it publishes the completion event, and a retry comes first: both generations have theirs",
@@ -50,7 +50,7 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "holding the manifest against the tally",
-    rule: 9,
+    rule: "close",
     killedBy: "the scenario's own end",
     cases: ["a forged finish with other members ends in a failure and not in a result"],
     edits: edit(
@@ -61,14 +61,14 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "folding anew what a forged combine may have folded",
-    rule: 9,
+    rule: "close",
     killedBy: "the scenario's own end",
     cases: ["a forged combine with other members ends in a failure, and a retry folds all of them"],
     edits: edit("beginGeneration", "if (trusted && sealed.node", "if (sealed.node"),
   },
   {
     without: "waiting for every send to end (one that failed is enough)",
-    rule: 7,
+    rule: "failure records",
     killedBy: "fails only for a reason",
     cases: ["a record of one send says nothing of another that still works"],
     edits: edit(
@@ -79,14 +79,14 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "another send in the place of a poisoned one",
-    rule: 7,
+    rule: "failure records",
     killedBy: "fails only for a reason",
     cases: ["a compute message burnt into poison unrun is replaced"],
     edits: edit("replaceable", "max: limits.poisonedSendsMax", "max: 1"),
   },
   {
     without: "the poison handler's record",
-    rule: 7,
+    rule: "failure records",
     killedBy: "the scenario's own end",
     cases: ["a finish message burnt into poison unrun is replaced"],
     edits: edit(
@@ -97,7 +97,7 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "telling storage that is away from work that fails",
-    rule: 7,
+    rule: "failure records",
     killedBy: "fails only for a reason",
     cases: ["storage refuses partials for minutes, longer than all attempts of a pack take"],
     edits: edit(
@@ -108,7 +108,7 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "another look at the marker before finishing is recorded",
-    rule: 8,
+    rule: "markers",
     killedBy: "the scenario's own end",
     cases: ["cancel against finishing: after the leader's list, before its record"],
     edits: edit(
@@ -119,7 +119,7 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "the ETag on the removal of a marker",
-    rule: 8,
+    rule: "markers",
     killedBy: "deleted only what is worthless",
     cases: ["a retry is asked for right before the marker of the ended run is removed"],
     edits: edit(
@@ -130,7 +130,7 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "cancel being too late once finishing is recorded",
-    rule: 8,
+    rule: "markers",
     killedBy: "nothing unexpected",
     cases: ["cancel against finishing: at every moment around the record"],
     edits: edit(
@@ -141,28 +141,28 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "taking over a cap that was changed",
-    rule: 8,
+    rule: "markers",
     killedBy: "commands are answered",
     cases: ["a lowered cap holds within two loops, and a run of cap one goes on one by one"],
     edits: edit("takeCommand", "state.cap = marker.cap;", ""),
   },
   {
     without: "the marker's cap",
-    rule: 8,
+    rule: "markers",
     killedBy: "the cap is kept",
     cases: { seedsFrom: 1 },
     edits: edit("fanOut", "Math.min(notes.window, packsAllowed(state))", "Math.max(notes.window, state.cap)"),
   },
   {
     without: "the last look for a manifest before a run fails",
-    rule: 9,
+    rule: "close",
     killedBy: "the scenario's own end",
     cases: ["a manifest written by a finisher that was given up"],
     edits: edit("close", "polled ?? (await manifestOrNone(term, before))", "polled"),
   },
   {
     without: "the final state before the marker goes",
-    rule: 9,
+    rule: "close",
     killedBy: "deleted only what is worthless",
     cases: [life],
     edits: edit(
@@ -173,7 +173,7 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "the message in the queue of completion events before the blob that has the same event",
-    rule: 9,
+    rule: "close",
     killedBy: "the scenario's own end",
     cases: ["a leader dies at any call around an end, and a retry follows at once: each end has its event"],
     edits: [
@@ -183,7 +183,7 @@ export const rules7to9: readonly Mutant[] = [
   },
   {
     without: "the bound on the wait for the queue of completion events",
-    rule: 9,
+    rule: "close",
     killedBy: "the scenario's own end",
     cases: [
       "a queue of completion events that hangs delays the end of a run by five seconds, and the log says so",

@@ -14,7 +14,7 @@ import { type Board, boardsAfter, keyOf, laneMs, lanesOf, placeOf, stateOfBoard 
 const shownMax = 100;
 
 /** Which instance computes what, by the signs of life that instances write while work lasts: a lane for each thread. */
-export function WorkersPage(): JSX.Element {
+export function WorkersPart(): JSX.Element {
   const polled = usePoll<Workers>("workers", () => 2_000);
   useTick(1_000, true);
   const { value, changedMs } = polled;
@@ -25,7 +25,7 @@ export function WorkersPage(): JSX.Element {
   return (
     <>
       <div class="title-row">
-        <h1 tabIndex={-1}>Workers</h1>
+        <h2>Workers</h2>
         {value?.runs.map(({ run, uid, instances, threads }) => (
           <span key={uid}>
             <a href={hashOf({ view: "run", run })}>{run}</a>{" "}

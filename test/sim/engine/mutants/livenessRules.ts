@@ -5,17 +5,17 @@ const kills = "a pack that ends its process, under a limit of 300 s";
 const killsAll = "a pack that ends the process of the only instance, which also leads";
 
 /** Liveness and rest: what ends, after how many attempts, and what costs nothing. */
-export const rules14to25: readonly Mutant[] = [
+export const livenessRules: readonly Mutant[] = [
   {
     without: "an end of work that hits its time limit",
-    rule: 15,
+    rule: "attempts",
     killedBy: "every run ends in time",
     cases: [hangs],
     edits: edit("replaceable", "max: limits.overtimeSendsMax", "max: 8"),
   },
   {
     without: "a record for a message that is delivered again (it is computed again)",
-    rule: 14,
+    rule: "attempts",
     killedBy: "few processes die of one piece of work",
     cases: ["a message that comes back while its resend is computed begins nothing"],
     edits: edit(
@@ -26,14 +26,14 @@ export const rules14to25: readonly Mutant[] = [
   },
   {
     without: "a limit to processes that die of one piece of work",
-    rule: 16,
+    rule: "isolation",
     killedBy: "few processes die of one piece of work",
     cases: [kills, killsAll],
     edits: edit("replaceable", "max: limits.diedSendsMax", "max: 8"),
   },
   {
     without: "a sealed shard that stays as it is",
-    rule: 5,
+    rule: "sealed shards",
     killedBy: "a sealed shard never changes",
     cases: { seedsFrom: 1 },
     edits: edit(
@@ -44,28 +44,28 @@ export const rules14to25: readonly Mutant[] = [
   },
   {
     without: "forgetting the sends of a pack that has ended",
-    rule: 20,
+    rule: "takeover",
     killedBy: "the state stays small",
     cases: { seedsFrom: 1 },
     edits: edit("trackParts", "delete state.again[index];", ""),
   },
   {
     without: "turns of attempts whose work ended processes before",
-    rule: 16,
+    rule: "isolation",
     killedBy: "the scenario's own end",
     cases: ["two packs that ended processes do not die of each other"],
     edits: edit("attempt", "alone ? ports.inTurn(work) : work()", "work()"),
   },
   {
     without: "a plan that no longer times chunks once its process ended twice",
-    rule: 16,
+    rule: "isolation",
     killedBy: "the scenario's own end",
     cases: ["two packs that ended processes do not die of each other"],
     edits: edit("planAndTime", "attempt.alone", "!attempt"),
   },
   {
     without: "a new leader that knows since when packs are taken",
-    rule: 20,
+    rule: "takeover",
     killedBy: "every run ends in time",
     cases: ["a leader is killed every eight seconds, and a worker with its pack"],
     edits: edit(
@@ -76,28 +76,28 @@ export const rules14to25: readonly Mutant[] = [
   },
   {
     without: "a write of since when work was taken",
-    rule: 20,
+    rule: "takeover",
     killedBy: "every run ends in time",
     cases: ["a leader is killed every eight seconds, and a worker with its pack"],
     edits: edit("keepTaken", "draft.noted = true;", ""),
   },
   {
     without: "a write of a resend as soon as it was sent",
-    rule: 20,
+    rule: "takeover",
     killedBy: "few processes die of one piece of work",
     cases: ["a pack that ends the process of the only instance, which also leads"],
     edits: edit("resendPack", "draft.decided = true;", ""),
   },
   {
     without: "a list of what may be there before the rest is given up",
-    rule: 22,
+    rule: "run limits",
     killedBy: "the result is the fold of what the manifest says",
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
     edits: edit("giveUpRest", "fresh.recount = true;", "void fresh;"),
   },
   {
     without: "taking note of a plan before a command that ends the run",
-    rule: 22,
+    rule: "run limits",
     killedBy: "the scenario's own end",
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
     edits: edit(
@@ -108,42 +108,42 @@ export const rules14to25: readonly Mutant[] = [
   },
   {
     without: "a record before sends that the next leader would not doubt",
-    rule: 20,
+    rule: "takeover",
     killedBy: "recorded what was sent",
     cases: ["a retry of a run with few gaps, far apart"],
     edits: edit("perform", "({ pack }) => pack >= beyond)", "({ pack }) => pack < 0)"),
   },
   {
     without: "counting what is there where the state was lost",
-    rule: 22,
+    rule: "run limits",
     killedBy: "the result is the fold of what the manifest says",
     cases: ["a state that was deleted by hand before a cancel that keeps what is done"],
     edits: edit("trackPlan", "if (planMs >= state.createdMs)", "if (planMs >= 0)"),
   },
   {
     without: "terms from before a state was lost",
-    rule: 9,
+    rule: "close",
     killedBy: "the scenario's own end",
     cases: ["a state that was deleted by hand while its run finished costs it no result"],
     edits: edit("hasLed", "lost === true &&", "lost === false &&"),
   },
   {
     without: "rest for a paused run",
-    rule: 24,
+    rule: "rest",
     killedBy: "what has nothing to do costs nothing",
     cases: ["a paused run rests, and a resume wakes it"],
-    edits: edit("hasComeToRest", 'if (want !== "paused" ||', 'if (nowMs > 0 || want !== "paused" ||'),
+    edits: edit("hasComeToRest", 'if (want === "paused" && !state.paused)', 'if (want === "paused")'),
   },
   {
     without: "an end of the rest at the deadline",
-    rule: 24,
+    rule: "rest",
     killedBy: "the scenario's own end",
     cases: ["a paused run rests until its deadline, which is kept within a tick"],
     edits: edit("layToRest", "rests: marker.command, until }", "rests: marker.command }"),
   },
   {
     without: "leaving markers of other versions and those without a uid alone",
-    rule: 24,
+    rule: "rest",
     killedBy: "what has nothing to do costs nothing",
     cases: [
       "a marker of another version costs nothing, and an instance that reads it leads its run",
@@ -157,14 +157,14 @@ export const rules14to25: readonly Mutant[] = [
   },
   {
     without: "a growing pause for a run whose poll fails",
-    rule: 25,
+    rule: "rest",
     killedBy: "what has nothing to do costs nothing",
     cases: ["an operator leases the state of a run and never lets go"],
     edits: edit("RunBackoff", "localMs < known.untilMs", "localMs < 0"),
   },
   {
     without: "waiting for the other half of a span",
-    rule: 30,
+    rule: "merge tree",
     killedBy: "the result is the fold of what the manifest says",
     cases: { seedsFrom: 1 },
     edits: edit(

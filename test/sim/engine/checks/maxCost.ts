@@ -1,0 +1,84 @@
+import { calls, subtractCalls } from "../../../../src/engine/model/calls.ts";
+import { costOf } from "../../../../src/engine/model/cost.ts";
+import { parseOutputFacts } from "../../../../src/engine/model/output.ts";
+import { perPack } from "../../../../src/engine/model/runCost.ts";
+import { spentOf } from "../../../../src/engine/model/spent.ts";
+import type { Check, Scene } from "./judge.ts";
+import { placeOf, type RunRecord } from "./ledger.ts";
+
+/** A bound that was lowered holds for a leader from its next poll on; one that was stopped may send once more by the old one. */
+const oldBoundMs = 300_000;
+/** Packs are not alike, and a leader knows of some what the ledger does not. */
+const [packShare, boundShare] = [0.7, 1.05];
+const instanceDefault = { mb: 2_048, threads: 2 };
+
+/**
+ * Whenever a pack is sent, what the run has spent by its state and what is in flight without that pack are within its max cost. What
+ * is in flight is counted from messages and outcomes, and priced as if all threads of an instance were busy.
+ */
+export function costIsBounded({ ledger, nowMs, report }: Scene): Check {
+  const bounds = new Map<string, { readonly maxCost: number; untilMs: number }[]>();
+  const times = new Map<string, { packs: number; ms: number }>();
+
+  function onMarker(uid: string, maxCost: number): void {
+    const known = bounds.get(uid) ?? [];
+    const last = known.at(-1);
+    if (last?.maxCost === maxCost) return;
+    if (last !== undefined) last.untilMs = nowMs();
+    known.push({ maxCost, untilMs: Number.POSITIVE_INFINITY });
+    bounds.set(uid, known);
+  }
+
+  function packDollars({ uid, plan }: RunRecord): number {
+    const { packs, ms } = times.get(uid) ?? { packs: 0, ms: 0 };
+    const { mb, threads } = plan?.instance ?? instanceDefault;
+    const packMs = packs === 0 ? (plan?.packMs ?? 0) : ms / packs;
+    const stored = subtractCalls(perPack, calls({ delete: perPack.delete }));
+    return costOf(stored, { mbMs: (packShare * packMs * mb) / threads, executions: 1 }).dollars;
+  }
+
+  return (effect) => {
+    if (effect.kind === "sent") {
+      const { message } = effect;
+      if (message?.kind !== "compute") return;
+      const { run, uid, gen, turn, pack } = message;
+      const known = bounds.get(uid) ?? [];
+      const maxCost = Math.max(
+        ...known.filter((one) => one.untilMs > nowMs() - oldBoundMs).map((one) => one.maxCost),
+      );
+      const record = ledger.record(run, uid);
+      if (!(maxCost > 0 && maxCost < Number.POSITIVE_INFINITY) || record.state === undefined) return;
+      if (record.lostByHand === true) return;
+      const failed = new Set(
+        [...record.failures.values()].flatMap(({ work, generation }) =>
+          work.kind === "pack" && generation === gen ? work.pack : [],
+        ),
+      );
+      const sent = new Set(
+        record.sent.flatMap(({ message: one }) =>
+          one.kind === "compute" && one.gen === gen && one.turn === turn ? one.pack : [],
+        ),
+      );
+      sent.delete(pack);
+      const open = [...sent].filter((one) => !record.parts.has(one) && !failed.has(one)).length;
+      const spent = spentOf({ ...record.state, inFlight: 0 }).cost.dollars;
+      const all = spent + open * packDollars(record);
+      if (all > boundShare * maxCost)
+        report(
+          "the cost is bounded",
+          `pack ${pack} of ${run} is sent at $${all.toPrecision(3)}, ${open} packs in flight, its max cost is $${maxCost}`,
+        );
+    } else if (effect.kind !== "removed") {
+      const place = placeOf(effect.container, effect.name);
+      if (place.kind === "marker")
+        onMarker(
+          effect.metadata["uid"] ?? "",
+          Number(effect.metadata["dollars"] ?? Number.POSITIVE_INFINITY),
+        );
+      else if (place.kind === "run" && place.rest.startsWith("parts/")) {
+        const { packs, ms } = times.get(place.uid) ?? { packs: 0, ms: 0 };
+        times.set(place.uid, { packs: packs + 1, ms: ms + parseOutputFacts(effect.contentType).ms });
+      }
+    }
+  };
+}
