@@ -11,6 +11,8 @@ export type RunRequest = {
   readonly workers?: number | undefined;
   /** Packs in flight at most. */
   readonly cap?: number | undefined;
+  /** Its part of the workers beside other runs: four times that of a normal run, or a quarter. No part of the request. */
+  readonly priority?: "high" | "normal" | "low" | undefined;
   /** Dollars at most, by the estimate, retries included; beyond them it sends nothing more and waits. By default that of the app. */
   readonly maxCost?: number | undefined;
   /** Chunks that may be missing; none by default. */
@@ -130,6 +132,8 @@ export type Run = {
   submittedAt: string;
   /** `entra:`, `azure:` or `user:` and a name, or `key`. Absent where the submit told nobody. */
   submittedBy?: string;
+  /** Absent where it is normal. */
+  priority?: "high" | "normal" | "low";
   tags?: Record<string, string>;
   finishedAt?: string;
   /** After it the run fails, or with `keep` finishes with what is done. */
@@ -177,6 +181,8 @@ export type Run = {
     lowS: number;
     highS: number;
   };
+  /** The run that has the workers, while this one waits for some and nothing of it ends. */
+  behind?: string;
   /** The leaders of this run, oldest first. */
   terms: ({
     term: number;
@@ -1110,6 +1116,8 @@ export type Bodies = {
       readonly workers?: number | undefined;
       /** Packs in flight at most. */
       readonly cap?: number | undefined;
+      /** Its part of the workers beside other runs: four times that of a normal run, or a quarter. No part of the request. */
+      readonly priority?: "high" | "normal" | "low" | undefined;
       /** Dollars at most, by the estimate, retries included; beyond them it sends nothing more and waits. By default that of the app. */
       readonly maxCost?: number | undefined;
       /** Chunks that may be missing; none by default. */

@@ -26,7 +26,10 @@ import { noteUntaken, waitForEnd } from "../watchRun.ts";
 import { uploadSource } from "./upload.ts";
 
 export interface LimitOptions
-  extends Pick<RunRequest, "packSize" | "workers" | "cap" | "maxCost" | "priority" | "tolerate" | "attempts"> {
+  extends Pick<
+    RunRequest,
+    "packSize" | "workers" | "cap" | "maxCost" | "priority" | "tolerate" | "attempts"
+  > {
   readonly packLimit?: number;
   readonly retryAfter?: number[];
   readonly deadline?: number;
@@ -98,7 +101,18 @@ export function limitsOf({
   const { keep = false } = options;
   if (keep && options.deadline === undefined) throw badOption("keep", "needs --deadline");
   const deadline = options.deadline === undefined ? undefined : { ms: options.deadline, keep };
-  return { packSize, workers, cap, maxCost, priority, tolerate, attempts, retryAfterS, packLimitMs, deadline };
+  return {
+    packSize,
+    workers,
+    cap,
+    maxCost,
+    priority,
+    tolerate,
+    attempts,
+    retryAfterS,
+    packLimitMs,
+    deadline,
+  };
 }
 
 /** `leasefold submit <calculation>`: starts a run and, with --wait, waits until it has ended. */
