@@ -19,6 +19,7 @@ const instanceDefault = { mb: 2_048, threads: 2 };
 export function costIsBounded({ ledger, nowMs, report }: Scene): Check {
   const bounds = new Map<string, { readonly maxCost: number; untilMs: number }[]>();
   const times = new Map<string, { packs: number; ms: number }>();
+  const sends = new Set<string>();
 
   function onMarker(uid: string, maxCost: number): void {
     const known = bounds.get(uid) ?? [];
@@ -41,7 +42,11 @@ export function costIsBounded({ ledger, nowMs, report }: Scene): Check {
     if (effect.kind === "sent") {
       const { message } = effect;
       if (message?.kind !== "compute") return;
-      const { run, uid, gen, turn, pack } = message;
+      const { run, uid, gen, turn, pack, send } = message;
+      // Workers put a message back, or send its next attempt: the same send, which the leader decided before.
+      const decided = `${uid} ${gen} ${turn} ${pack} ${send}`;
+      if (sends.has(decided)) return;
+      sends.add(decided);
       const known = bounds.get(uid) ?? [];
       const maxCost = Math.max(
         ...known.filter((one) => one.untilMs > nowMs() - oldBoundMs).map((one) => one.maxCost),
