@@ -10,6 +10,8 @@ import { placeOf, type RunRecord } from "./ledger.ts";
 const oldBoundMs = 300_000;
 /** Packs are not alike, and a leader knows of some what the ledger does not. */
 const [packShare, boundShare] = [0.7, 1.05];
+/** While nobody led, no state says how long was computed and on how many instances, so that estimates jump where it is known again. */
+const boundShareAfterTakeover = 2;
 const instanceDefault = { mb: 2_048, threads: 2 };
 
 /**
@@ -20,6 +22,7 @@ export function costIsBounded({ ledger, nowMs, report }: Scene): Check {
   const bounds = new Map<string, { readonly maxCost: number; untilMs: number }[]>();
   const times = new Map<string, { packs: number; ms: number }>();
   const sends = new Set<string>();
+  const firstTerms = new Map<string, number>();
 
   function onMarker(uid: string, maxCost: number): void {
     const known = bounds.get(uid) ?? [];
@@ -68,7 +71,10 @@ export function costIsBounded({ ledger, nowMs, report }: Scene): Check {
       const open = [...sent].filter((one) => !record.parts.has(one) && !failed.has(one)).length;
       const spent = spentOf({ ...record.state, inFlight: 0 }).cost.dollars;
       const all = spent + open * packDollars(record);
-      if (all > boundShare * maxCost)
+      const { term } = record.state;
+      const firstTerm = firstTerms.get(uid) ?? term;
+      firstTerms.set(uid, firstTerm);
+      if (all > (term === firstTerm ? boundShare : boundShareAfterTakeover) * maxCost)
         report(
           "the cost is bounded",
           `pack ${pack} of ${run} is sent at $${all.toPrecision(3)}, ${open} packs in flight, its max cost is $${maxCost}`,
