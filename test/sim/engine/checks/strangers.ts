@@ -20,6 +20,8 @@ export function oldRunIsNeverMet({ ledger, nowMs, by, report }: Scene): Check {
     if (effect.kind !== "created") return;
     const handling = by();
     const place = placeOf(effect.container, effect.name);
+    // A spec that was deleted by hand came back, and a submit goes on with its run.
+    if (place.kind === "marker") goneMs.delete(effect.metadata["uid"] ?? "");
     if (handling?.message === undefined || (place.kind !== "run" && place.kind !== "result")) return;
     const { kind, uid } = handling.message;
     if (place.uid !== uid) report(checker, `${kind} of ${uid} wrote ${effect.name}`);
