@@ -46,7 +46,8 @@ export async function quiet(stage: Stage, bound = scenarioBound): Promise<Simula
   for (const one of engine.instances) one.kill();
   await drain(stage);
   for (const id of new Set([...ledger.runs.values()].map((run) => run.id))) {
-    if (ledger.current(id, "spec") === undefined) continue;
+    const run = ledger.current(id, "spec");
+    if (run === undefined || (run.lostByHand === true && isAtMaxCost(run))) continue;
     const view = await status(asBuilt(stage, id), id);
     if (view.command?.answer === "pending") judge.report("commands are answered", `${id} has no answer`);
   }

@@ -2,9 +2,18 @@ import { isFinal } from "../../../../src/engine/model/state.ts";
 import type { Scene } from "./judge.ts";
 import type { RunRecord } from "./ledger.ts";
 
-/** A leader has seen the last command, nothing more fits into the bound, and what was sent has ended or is lost. */
-export const isAtMaxCost = ({ marker, state }: Pick<RunRecord, "marker" | "state">): boolean =>
-  marker?.want === "run" && marker.rests === marker.command && state?.maxCostAtMs !== undefined;
+/**
+ * A leader has seen the last command, nothing more fits into the bound, and what was sent has ended or is lost. An operator may
+ * have rolled its state back since, which nobody reads before the next command.
+ */
+export const isAtMaxCost = ({
+  marker,
+  state,
+  lostByHand,
+}: Pick<RunRecord, "marker" | "state" | "lostByHand">): boolean =>
+  marker?.want === "run" &&
+  marker.rests === marker.command &&
+  (state?.maxCostAtMs !== undefined || lostByHand === true);
 
 /** At the end of a world, after clean-up. */
 export function checkEnds({ ledger, report }: Scene): void {
