@@ -47,9 +47,11 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     if (marker === undefined) return undefined;
     if (deleteAskedMs !== undefined) return specThere ? "its spec is still there" : undefined;
     if (!specThere && state === undefined && manifests.size === 0) return undefined;
-    // An operator deleted the state right after the leader had written that it has ended.
-    if (state === undefined && lostByHand === true && manifests.size > 0) return undefined;
-    if (state === undefined || !isFinal(state.phase)) return `its run is ${state?.phase ?? "not begun"}`;
+    if (state === undefined || !isFinal(state.phase)) {
+      // An operator deleted the state, or rolled it back, right after the leader had written that it has ended.
+      if (lostByHand === true && manifests.size > 0) return undefined;
+      return `its run is ${state?.phase ?? "not begun"}`;
+    }
     // Without its spec nobody can begin a retry.
     if (!specThere && lostByHand === true) return undefined;
     return marker.generation > state.generation ? `generation ${marker.generation} was asked for` : undefined;
