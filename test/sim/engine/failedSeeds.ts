@@ -16,4 +16,8 @@ export const failedSeeds: ReadonlyArray<readonly [number, string]> = [
   [2_000_251, "Workers dropped the work of a state that was put back to a generation before its marker's."],
   [2_100_280, "A retry's packs were dropped without a record because the plan had been deleted."],
   [5_000_451, "A late message of a plan that was rolled back replaced partials of the plan after it."],
+  [
+    -99_023,
+    "A run at its max cost rested while instances with other code put its packs back, again and again.",
+  ],
 ];

@@ -14,7 +14,7 @@ import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
 import { doubtedUpTo, type RunNotes } from "../notes.ts";
-import type { Seen } from "../seen.ts";
+import type { Observed, Seen } from "../seen.ts";
 import type { DecideAt, Draft } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
 import { beginTurn } from "./restart.ts";
@@ -165,9 +165,13 @@ function hasComeToRest(
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
   // What was begun since has a sign by now, or has ended.
   const toldMs = limits.markerTrustMs + limits.signAfterMsMax + limits.signMsMin;
-  const computed = observed === undefined || observed.computing.has(state.uid);
-  return !computed && nowMs - sinceMs > toldMs;
+  if (observed === undefined || nowMs - sinceMs <= toldMs) return false;
+  // Workers drop what is paused. Of a run at its max cost they still have what they put back for a while, as for other code.
+  return !observed.computing.has(state.uid) && (state.paused || !isHeldBy(observed, state.uid));
 }
+
+const isHeldBy = ({ signs }: Observed, uid: string): boolean =>
+  [...signs.values()].some((all) => all.some((one) => one.uid === uid && one.live));
 
 /** Of a run at its max cost: since when nothing of it is in a queue, computed or ends. What is in flight nevertheless was lost. */
 function sentNothingSinceMs(

@@ -49,7 +49,8 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     if (!specThere && state === undefined && manifests.size === 0) return undefined;
     if (state === undefined || !isFinal(state.phase)) {
       // An operator deleted the state, or rolled it back, right after the leader had written that it has ended.
-      if (lostByHand === true && manifests.size > 0) return undefined;
+      const ended = state === undefined ? manifests.size > 0 : manifests.has(marker.generation);
+      if (lostByHand === true && ended) return undefined;
       return `its run is ${state?.phase ?? "not begun"}`;
     }
     // Without its spec nobody can begin a retry.
