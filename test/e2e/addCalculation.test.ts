@@ -96,7 +96,7 @@ test("without instances here, and for storage elsewhere, up --add says how to st
   await write("fast.mjs", "fast", 2);
   const none = await leasefold("up", "--add", "fast.mjs");
   expect(none.err).toMatch(
-    /"leasefold up --calculation fast\.mjs" starts some\. On Azure .* docs\/DEPLOY\.md/,
+    /"leasefold up --calculation fast\.mjs" starts some\. On Azure .* docs\/OPERATIONS\.md/,
   );
   const azure = await leasefold("up", "--add", "fast.mjs", "--account", "someaccount");
   expect(azure.err).toMatch(/invalid --add: fast\.mjs: On Azure a calculation is deployed with the app/);

@@ -185,7 +185,9 @@ test("a submit of a calculation that the app does not have names the setting and
   const { status, text } = await submit("losses", {});
   expect([status, text]).toEqual([
     400,
-    expect.stringMatching(/collatz.*LEASEFOLD_CALCULATIONS.*docs\/DEPLOY\.md, \\"Your own calculation\\"/),
+    expect.stringMatching(
+      /collatz.*LEASEFOLD_CALCULATIONS.*docs\/OPERATIONS\.md, \\"Your own calculation\\"/,
+    ),
   ]);
 });
 

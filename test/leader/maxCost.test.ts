@@ -5,7 +5,7 @@ import type { Marker } from "../../src/engine/model/marker.ts";
 import { spentOf } from "../../src/engine/model/spent.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { marker, packFailure, parts, planOf, runNotes } from "../support/runFixtures.ts";
-import { first, observedAt, startMs, step } from "./deciding.ts";
+import { first, observedAt, signOf, startMs, step } from "./deciding.ts";
 import { leadOnTwin } from "./leadOnTwin.ts";
 
 /** Of 64 packs of 10 s, on instances with two threads: about $0.0003 each with what leading them costs. */
@@ -127,9 +127,14 @@ describe("the rest of a run at its max cost", () => {
   it("it needs a leader while messages of it may be in a queue", () => {
     expect(rests({})).toBeUndefined();
   });
-  it("it rests where its messages were taken long ago and nobody computes them", () => {
-    expect(rests({ taken: [{ upTo: 64, atMs: startMs }] })).toBe(Number.POSITIVE_INFINITY);
+  it("it rests where its messages were taken long ago and nobody has them", () => {
+    const taken = [{ upTo: 64, atMs: startMs }];
+    const { uid } = planned();
+    const heldBy = (live: boolean) =>
+      rests({ taken }, { signs: [signOf({ kind: "pack", shard: 0, pack: 0 }, { uid, begun: false, live })] });
+    expect(rests({ taken })).toBe(Number.POSITIVE_INFINITY);
     expect(rests({ taken: [{ upTo: 64, atMs: startMs + 59_000 }] })).toBeUndefined();
+    expect([heldBy(true), heldBy(false)]).toEqual([undefined, Number.POSITIVE_INFINITY]);
   });
 });
 

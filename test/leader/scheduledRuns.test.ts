@@ -82,14 +82,19 @@ function dying(blobs: BlobStore, n: number, lands: boolean): Partial<BlobStore> 
   };
 }
 
-test("the run of a due time may cost what its schedule says", async () => {
-  const run = { params: { chunks: 1, list: false }, cap: 3, maxCost: 0.5 };
+test("the run of a due time has the bound on its cost and the priority that its schedule says", async () => {
+  const run = { params: { chunks: 1, list: false }, cap: 3, maxCost: 0.5, priority: "low" } as const;
   const { world, storage, names, serveAll, runs } = await scheduled("allow", run);
   await world.advance(minuteMs);
   await serveAll("t1");
-  const found = await storage.blobs.head(names.active, (await runs())[0] ?? "");
+  const [id = ""] = await runs();
+  const found = await storage.blobs.head(names.active, id);
   if (found.kind === "missing") throw new Error("no run was submitted");
   expect(decodeMarker(found.properties.metadata, "it")).toMatchObject({ cap: 3, dollars: 0.5 });
+  const spec = await storage.blobs.read(names.runs, specBlob(id));
+  expect(spec.kind === "found" && JSON.parse(Buffer.from(spec.body).toString())).toMatchObject({
+    priority: "low",
+  });
 });
 
 test("of thousands of due times each has one run or was skipped, with leaders that die at any call and runs that are deleted", async () => {

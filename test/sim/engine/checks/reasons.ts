@@ -32,10 +32,9 @@ export const failsForAReason =
       const run = ledger.record(place.id, place.uid);
       // A worker that cannot read the marker does not learn of a deletion: a needless record does no harm.
       const isLost = ({ lostByHand, deleteAskedMs }: RunRecord) => lostByHand || deleteAskedMs !== undefined;
-      // A file that somebody replaced is not joined.
-      const lost =
-        (cause === "storage-lost" || code === "result-hash" || (code === "gaps-differ" && hasGaps(run))) &&
-        isLost(run);
+      // A file that somebody replaced is not joined. A message of a plan that was rolled back may meet the plan after it.
+      const isLosing = cause === "storage-lost" || code === "result-hash" || code === "plan-differs";
+      const lost = (isLosing || (code === "gaps-differ" && hasGaps(run))) && isLost(run);
       if (cause !== "poison" && !userCodes.has(code) && !lost)
         report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {
