@@ -269,7 +269,7 @@ type leasefoldSettings = {
   @maxValue(65536)
   LEASEFOLD_THREAD_MEMORY_MB: int?
 
-  @description('Whether a leader that stopped beating is deposed before its lease runs out; fast doubles its beats.')
+  @description('Whether a leader without a heartbeat is deposed before its lease runs out; fast doubles its heartbeats.')
   LEASEFOLD_EARLY_TAKEOVER: ('true' | 'false' | 'fast')?
 
   @description('Whether the dashboard and the HTTP API refuse everything but reads.')

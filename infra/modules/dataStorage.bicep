@@ -80,10 +80,10 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01'
   parent: account
   name: 'default'
   properties: {
-    // Off on purpose: each beat of a leader writes metadata, and every write would leave a version, one a second.
+    // Off on purpose: each heartbeat of a leader writes metadata, and every write would leave a version, one a second.
     isVersioningEnabled: false
     // An input or result that was deleted or overwritten comes back within a week. The setting is the account's, so replaced
-    // states and partials cleaned up stay (and cost) as long; metadata, such as the beat, leaves nothing behind.
+    // states and partials cleaned up stay (and cost) as long; metadata, such as the heartbeat, leaves nothing behind.
     deleteRetentionPolicy: {
       enabled: true
       days: 7

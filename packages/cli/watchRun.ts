@@ -34,7 +34,7 @@ export interface WatchMore {
   readonly broken: Promise<never>;
 }
 
-/** Longest time between two reads of the leader record and of the workers' signs, for the screen. */
+/** Longest time between two reads of the leader record and of the workers' heartbeats, for the screen. */
 const aroundMs = 1_000;
 
 /**
@@ -66,11 +66,11 @@ export async function watchRun(
   const poll = async (): Promise<RunView | undefined> => {
     const nowMs = clock.monotonicMs();
     const due = asksAround && (around === undefined || nowMs - around.atMs >= (more?.everyMs ?? aroundMs));
-    const noSigns: Workers = { workers: [], runs: [], unreadable: [] };
+    const noHeartbeats: Workers = { workers: [], runs: [], unreadable: [] };
     const [view, seen, found] = await Promise.all([
       api.run(run).status(),
       due ? api.leader() : undefined,
-      due && more === undefined ? api.workers() : noSigns,
+      due && more === undefined ? api.workers() : noHeartbeats,
     ]);
     if (seen !== undefined) around = { atMs: nowMs, leader: seen, found };
     return view;
@@ -121,7 +121,7 @@ export async function watchRun(
   }
 }
 
-/** Who computes what of the run, by the signs of live processes. Work of less than a second leaves none. */
+/** Who computes what of the run, by the heartbeats of live processes. Work of less than a second leaves none. */
 function workerFacts({ uid, active }: RunView, found: Workers | undefined): readonly WorkerFact[] {
   if (!active) return [];
   return (found?.workers ?? []).flatMap(({ instance, state, computes, holds }) => {

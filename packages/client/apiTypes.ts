@@ -857,7 +857,7 @@ export type Leader = {
   since: string;
   lease: "available" | "leased" | "expired" | "breaking" | "broken";
   /** Seconds since the leader last wrote its record, by storage's clock. */
-  beatAgeS: number;
+  heartbeatAgeS: number;
   /** How the holder came to lead. */
   cameBy: "free" | "handed-over" | "expired" | "broken";
   /** What the leader says it is doing. */
@@ -871,11 +871,11 @@ export type Leader = {
     until?: string;
   })[];
   region?: string;
-  /** Least remaining time of the lease, as of the last beat. Only if the leader says so. */
+  /** Least remaining time of the lease, as of the last heartbeat. Only if the leader says so. */
   leaseLeftS?: number;
 };
 
-/** What processes tell of their work by their signs, and how many compute each run. Short work leaves no sign, and neither does an idle process, so not every instance is here. */
+/** What processes tell of their work by their heartbeats, and how many compute each run. Short work leaves no heartbeat, and neither does an idle process, so not every instance is here. */
 export type Workers = {
   workers: Worker[];
   runs: ({
@@ -884,7 +884,7 @@ export type Workers = {
     instances: number;
     threads: number;
   })[];
-  /** Signs that do not decode. */
+  /** Heartbeats that do not decode. */
   unreadable: ({
     blob: string;
     reason: string;
@@ -901,7 +901,7 @@ export type Worker = {
   memoryMb: number;
   codes: string[];
   /** By storage's time. */
-  signAgeS: number;
+  heartbeatAgeS: number;
   /** By which signal or exit code, or why; told by a supervisor that saw it. */
   ended?: string;
   computes: WorkAtHand[];
@@ -916,8 +916,8 @@ export type WorkAtHand = {
   work: string;
   generation: number;
   send: number;
-  alone: boolean;
-  /** Since a thread took it, or since it was delivered; of a process that is not live, until its last sign. */
+  isolated: boolean;
+  /** Since a thread took it, or since it was delivered; of a process that is not live, until its last heartbeat. */
   forS: number;
   pack?: number;
   chunks?: {

@@ -23,7 +23,7 @@ export function registerLeasefold(
 ): void {
   const lifecycle = watchLifecycle({
     stopWork: async () => (await made)?.worker.userCode.stop(),
-    leave: async () => (await made)?.worker.signs.stop(),
+    leave: async () => (await made)?.worker.heartbeats.stop(),
   });
   let made: Promise<App> | undefined;
   let start: (() => Promise<App>) | undefined;

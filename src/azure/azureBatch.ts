@@ -9,7 +9,7 @@ import { azureCalls } from "./azureCalls.ts";
 
 const call = azureCalls("blob");
 
-/** Few at a time: while the emulator works on a batch it answers no other call, not even a leader's beat. */
+/** Few at a time: while the emulator works on a batch it answers no other call, not even a leader's heartbeat. */
 const batchesAtOnce = 2;
 const singlesAtOnce = 16;
 

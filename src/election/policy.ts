@@ -14,10 +14,10 @@ type PollDecision =
 /** How long this contender may still wait, and what it has seen so far. */
 export interface WaitState {
   /** Of the first poll of this race; `undefined` as long as there was no record. */
-  readonly firstBeat: string | undefined;
+  readonly firstHeartbeat: string | undefined;
   /** 0: decide by this poll alone. */
   readonly remainingMs: number;
-  /** Wait even while a leader beats. */
+  /** Wait even while a leader writes heartbeats. */
   readonly watching: boolean;
   /** For at least so long nobody wrote the record, by the polls of this race alone. */
   readonly unchangedMs: number;
@@ -33,8 +33,8 @@ export function decideAfterPoll(poll: Poll, wait: WaitState, settings: ElectionS
   if (record !== undefined && mayBreak(record, poll.ageMs, wait.unchangedMs, settings)) {
     return { act: "break", ifMatch: poll.etag };
   }
-  const beatMoved = record?.state === "leading" && record.beat !== wait.firstBeat;
-  if (wait.remainingMs <= 0 || (beatMoved && !wait.watching)) return { act: "follow" };
+  const heartbeatMoved = record?.state === "leading" && record.heartbeat !== wait.firstHeartbeat;
+  if (wait.remainingMs <= 0 || (heartbeatMoved && !wait.watching)) return { act: "follow" };
   return { act: "pollAgain" };
 }
 
@@ -52,7 +52,7 @@ function mayBreak(
   settings: ElectionSettings,
 ): boolean {
   if (record.state !== "leading" || record.breakAfterMs === 0) return false;
-  const thresholdMs = Math.max(record.breakAfterMs, 3 * settings.beatEveryMs + ageResolutionMs);
+  const thresholdMs = Math.max(record.breakAfterMs, 3 * settings.heartbeatEveryMs + ageResolutionMs);
   return ageMs >= thresholdMs || unchangedMs >= thresholdMs - ageResolutionMs;
 }
 
@@ -106,13 +106,13 @@ export const nextRenewalMs = (renewed: boolean, tookMs: number, settings: Electi
 export function leadingRecord(
   last: LeaderRecord | undefined,
   { holder, region, about }: Pick<LeaderRecord, "holder" | "region" | "about">,
-  claim: Pick<LeaderRecord, "termid" | "beat" | "cameBy" | "sinceMs"> & {
+  claim: Pick<LeaderRecord, "termid" | "heartbeat" | "cameBy" | "sinceMs"> & {
     readonly writtenMs: number;
     readonly aboveTerm: number;
   },
   settings: ElectionSettings,
 ): LeaderRecord {
-  const { termid, beat, cameBy, sinceMs } = claim;
+  const { termid, heartbeat, cameBy, sinceMs } = claim;
   const term = Math.max(last?.term ?? 0, claim.aboveTerm) + 1;
   const before = (last?.lastTerms ?? []).map((one) =>
     one.termid === last?.termid ? { ...one, untilMs: claim.writtenMs } : one,
@@ -124,7 +124,7 @@ export function leadingRecord(
     holder,
     region,
     sinceMs,
-    beat,
+    heartbeat,
     breakAfterMs: settings.breakAfterMs,
     cameBy,
     notes: {},

@@ -26,7 +26,7 @@ export interface RaceRequest {
   readonly about?: Readonly<Record<string, string>> | undefined;
   /** When this invocation began, on the monotonic clock: its budget counts from there. */
   readonly startedAtMonotonicMs: number;
-  /** A wake that finds the lease held waits until it has seen the leader beat; a tick polls once. Default `tick`. */
+  /** A wake that finds the lease held waits until it has seen a heartbeat of the leader; a tick polls once. Default `tick`. */
   readonly startedBy?: "tick" | "wake";
   /** Claim a term above this one too, where state elsewhere has seen it. Default 0. */
   readonly aboveTerm?: number;
@@ -104,7 +104,7 @@ export interface RaceContext extends LeaseCalls {
   /** As `emit`, for `onPoll`. */
   polled(record: LeaderRecord): void;
   /** Different with every call; marks the writes of this race. */
-  nextBeat(): string;
+  nextHeartbeat(): string;
 }
 
 export function raceContext(ports: RacePorts, settings: ElectionSettings, request: RaceRequest): RaceContext {
@@ -117,7 +117,7 @@ export function raceContext(ports: RacePorts, settings: ElectionSettings, reques
     call: (make, giveUp) => cappedCall(ports.clock, settings.requestCapMs, make, giveUp),
     emit: (term, detail) => quietly(() => ports.on?.({ holder: request.holder, term, ...detail })),
     polled: (record) => quietly(() => ports.onPoll?.(record)),
-    nextBeat: () => `${mark}-${++writes}`,
+    nextHeartbeat: () => `${mark}-${++writes}`,
   };
 }
 

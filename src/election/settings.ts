@@ -3,12 +3,12 @@ import type { HostSettings } from "../engine/model/hostSettings.ts";
 import type { Settings } from "../engine/model/settings.ts";
 
 /**
- * Timings for those who pay for a faster takeover of a dead leader: twice the beats of a leader and twice the polls of
- * contenders that wait. The relations hold: three beats in a row may fail. See docs/ELECTION.md for figures and cost.
+ * Timings for those who pay for a faster takeover of a dead leader: twice the heartbeats of a leader and twice the polls of
+ * contenders that wait. The relations hold: three heartbeats in a row may fail. See docs/ELECTION.md for figures and cost.
  */
 export const fastTakeover = {
-  beatEveryMs: 500,
-  beatCapMs: 450,
+  heartbeatEveryMs: 500,
+  heartbeatCapMs: 450,
   pollEveryMs: 250,
   breakAfterMs: 3_000,
   breakJitterMs: 150,
@@ -24,12 +24,12 @@ export interface ElectionSettings {
   readonly renewEveryMs: number;
   /** Pause before a failed call is retried. Default 1,000. */
   readonly renewAgainMs: number;
-  /** Each lease call but a beat is cut off after this. Default 2,000. */
+  /** Each lease call but a heartbeat is cut off after this. Default 2,000. */
   readonly requestCapMs: number;
   /** Default 1,000. */
-  readonly beatEveryMs: number;
-  /** Shorter than the beat, so that one beat is in flight at a time. Default 900. */
-  readonly beatCapMs: number;
+  readonly heartbeatEveryMs: number;
+  /** Shorter than the heartbeat, so that one heartbeat is in flight at a time. Default 900. */
+  readonly heartbeatCapMs: number;
   /**
    * Published with the term: a challenger may break the lease once the record is this old. Default 0, never:
    * early takeover is safe only if every effect is a conditional write.
@@ -72,8 +72,8 @@ export function electionSettings(chosen: Partial<ElectionSettings> = {}): Electi
     renewEveryMs: Math.floor((leaseDurationS * 1_000) / 3),
     renewAgainMs: 1_000,
     requestCapMs: 2_000,
-    beatEveryMs: 1_000,
-    beatCapMs: 900,
+    heartbeatEveryMs: 1_000,
+    heartbeatCapMs: 900,
     breakAfterMs: 0,
     stallAfterMs: 0,
     pollEveryMs: 500,
@@ -110,8 +110,8 @@ function relations(s: ElectionSettings): ReadonlyArray<readonly [string, boolean
     s.marginMs,
     s.renewAgainMs,
     s.requestCapMs,
-    s.beatEveryMs,
-    s.beatCapMs,
+    s.heartbeatEveryMs,
+    s.heartbeatCapMs,
     s.pollEveryMs,
     s.breakJitterMs,
     s.drainCapMs,
@@ -130,12 +130,15 @@ function relations(s: ElectionSettings): ReadonlyArray<readonly [string, boolean
       "break threshold is 0 or a positive whole number",
       Number.isInteger(s.breakAfterMs) && s.breakAfterMs >= 0,
     ],
-    ["break threshold >= 3 beats + 1 s", !early || s.breakAfterMs >= 3 * s.beatEveryMs + ageResolutionMs],
     [
-      "beat interval + 2 x beat cap < break threshold - 1 s",
-      !early || s.beatEveryMs + 2 * s.beatCapMs < s.breakAfterMs - ageResolutionMs,
+      "break threshold >= 3 heartbeats + 1 s",
+      !early || s.breakAfterMs >= 3 * s.heartbeatEveryMs + ageResolutionMs,
     ],
-    ["beat cap < beat interval", s.beatCapMs < s.beatEveryMs],
+    [
+      "heartbeat interval + 2 x heartbeat cap < break threshold - 1 s",
+      !early || s.heartbeatEveryMs + 2 * s.heartbeatCapMs < s.breakAfterMs - ageResolutionMs,
+    ],
+    ["heartbeat cap < heartbeat interval", s.heartbeatCapMs < s.heartbeatEveryMs],
     ["break threshold < lease length", s.breakAfterMs < s.leaseDurationS * 1_000],
     ["stall limit is 0 or above zero", s.stallAfterMs >= 0],
     ["tries is a whole number above zero", Number.isInteger(s.tries) && s.tries > 0],
@@ -160,7 +163,7 @@ function relations(s: ElectionSettings): ReadonlyArray<readonly [string, boolean
   ];
 }
 
-/** A leader without a beat for so long may be deposed. Safe here: every effect of a leader is a conditional write. */
+/** A leader without a heartbeat for so long may be deposed. Safe here: every effect of a leader is a conditional write. */
 const earlyTakeover: Readonly<Record<Settings["LEASEFOLD_EARLY_TAKEOVER"], Partial<ElectionSettings>>> = {
   true: { breakAfterMs: 4_000 },
   fast: fastTakeover,
@@ -171,7 +174,7 @@ const stallAfterMs = 60_000;
 /** Kept free before the host kills the invocation. */
 export const functionMarginMs = 12_000;
 
-/** The timings of an election that a lease without beats needs too; defaults and rules are the same. */
+/** The timings of an election that a lease without heartbeats needs too; defaults and rules are the same. */
 export type LeaseTimings = Pick<ElectionSettings, (typeof leaseTimings)[number]>;
 
 const leaseTimings = [

@@ -4,10 +4,10 @@ import { type Example, openApi } from "../../scripts/openApi.ts";
 import { routes } from "../../src/app/api/routes.ts";
 import { clientWorld, counted, leadsOn } from "../client/clientWorld.ts";
 import { checkAnswer } from "../support/checkAnswer.ts";
-import { putSign, signedWork } from "../support/signedProcess.ts";
+import { heartbeatWork, putHeartbeat } from "../support/heartbeatProcess.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
-/** Answers of the routes whose answer is JSON, from a journey on the twin that is the same each time. */
+/** Answers of the routes whose answer is JSON, from a journey on in-memory storage that is the same each time. */
 async function realExamples(): Promise<Record<string, Example>> {
   const { client, storage, putState, putResult } = await clientWorld();
   const examples: Record<string, Example> = {};
@@ -19,7 +19,7 @@ async function realExamples(): Promise<Record<string, Example>> {
   };
   const of = (id: string) => ({ params: { id, name: "wake" } });
   await leadsOn(storage);
-  await putSign(client, "node-1", { works: [signedWork(17)] });
+  await putHeartbeat(client, "node-1", { works: [heartbeatWork(17)] });
   const body = { calculation: "sum", params: { to: 100 }, id: "sum-1" };
   const first = await ask("POST runs", { body });
   const terms = [{ term: 7, holder: "node-1", atMs: client.clock.wallMs() }];

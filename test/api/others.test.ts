@@ -7,7 +7,7 @@ import { routes } from "../../src/app/api/routes.ts";
 import { getHealth, getInstance } from "../../src/app/api/service.ts";
 import { submit } from "../../src/engine/client/submit.ts";
 import { clientWorld } from "../client/clientWorld.ts";
-import { putSign, signedWork } from "../support/signedProcess.ts";
+import { heartbeatWork, putHeartbeat } from "../support/heartbeatProcess.ts";
 import { apiRequest, call, portsOf } from "./apiWorld.ts";
 
 const quiet = { warn: () => {}, error: () => {} };
@@ -39,11 +39,11 @@ describe("the other routes", () => {
     expect(failures.jsonBody).toMatchObject({ run: "r1", failures: [], trying: [], more: false });
   });
 
-  it("show who computes what, by the signs of the instances", async () => {
+  it("show who computes what, by the heartbeats of the instances", async () => {
     const { client } = await clientWorld();
     const ask = async () => (await call(client, "GET workers", apiRequest("workers"))).jsonBody;
     expect(await ask()).toEqual({ workers: [], runs: [], unreadable: [] });
-    await putSign(client, "node-1", { works: [signedWork(17)] });
+    await putHeartbeat(client, "node-1", { works: [heartbeatWork(17)] });
     expect(await ask()).toMatchObject({
       workers: [{ instance: "node-1", state: "live", computes: [{ run: "r1", pack: 17 }], holds: [] }],
       runs: [{ run: "r1", instances: 1, threads: 1 }],

@@ -101,14 +101,14 @@ describe.concurrent("with the real SDK", () => {
       await clock.sleep(12_000);
       proxy.use(() => "none");
       const calmMs = clock.monotonicMs();
-      const beats = (): boolean =>
+      const heartbeats = (): boolean =>
         proxy.exchanges.some(
           ({ name, atMs, answers }) =>
             name === "write leading" && atMs > calmMs + 1_000 && answers.some(isAccepted),
         );
-      // A leader's first beat comes a moment before its first write.
+      // A leader's first heartbeat comes a moment before its first write.
       const written = () => termsThatWrote(acceptedWrites(proxy.exchanges));
-      await expect.poll(() => beats() && written().length > 1).toBe(true);
+      await expect.poll(() => heartbeats() && written().length > 1).toBe(true);
       console.log(`terms that wrote on a bad way: ${written().join(" ")}`);
       expect(all.flatMap(({ told }) => told.filter(({ kind }) => kind === "unhandled"))).toEqual([]);
     } finally {
@@ -150,7 +150,7 @@ describe.concurrent("with the real SDK", () => {
     expect(await run.outcome).toMatchObject({ kind: "led", cause: "stop-work" });
   });
 
-  it("beats that hang stop the work before anyone may break the lease, while renewals go on", async () => {
+  it("heartbeats that hang stop the work before anyone may break the lease, while renewals go on", async () => {
     let deaf = false;
     const run = await contend(({ name }) => (deaf && name === "write leading" ? "hang" : "none"), {
       settings: { breakAfterMs: 4_000 },
@@ -159,11 +159,11 @@ describe.concurrent("with the real SDK", () => {
     await clock.sleep(2_500);
     deaf = true;
     await aborted(lost);
-    const lastBeat = run
+    const lastHeartbeat = run
       .all("write leading")
       .filter(({ answers }) => answers.length > 0)
       .at(-1);
-    const afterMs = clock.monotonicMs() - (lastBeat?.atMs ?? 0);
+    const afterMs = clock.monotonicMs() - (lastHeartbeat?.atMs ?? 0);
     expect(afterMs).toBeGreaterThan(2_600);
     expect(await run.outcome).toMatchObject({ cause: "stop-work" });
   });

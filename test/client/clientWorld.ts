@@ -60,7 +60,7 @@ export async function leadsOn(
     sinceMs: 0,
     cameBy: "free",
   } as const;
-  const plain = { ...term, beat: "b", breakAfterMs: 0, notes: {}, lastTerms: [] };
+  const plain = { ...term, heartbeat: "b", breakAfterMs: 0, notes: {}, lastTerms: [] };
   await lease.writeRecord(grant, encodeRecord({ ...plain, ...record }));
   return lease;
 }

@@ -8,7 +8,7 @@ import { raceAndLead } from "../support/raceAndLead.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 
 describe("the queues", () => {
-  it("are shown by their real names with count and age, poison twins included", async () => {
+  it("are shown by their real names with count and age, poison queues included", async () => {
     const { client, storage, world } = await clientWorld();
     await storage.queues.send(names.packs, "one");
     await world.advance(30_000);
@@ -55,14 +55,14 @@ describe("the leader", () => {
     state: "leading",
     holder: "node-1",
     sinceMs: Date.UTC(2030, 0, 1),
-    beat: "b",
+    heartbeat: "b",
     breakAfterMs: 4000,
     cameBy: "free",
     notes: { runs: "1" },
     lastTerms: [],
   } as const;
 
-  it("is shown with term, holder and the age of the last beat, and as gone once the lease has expired", async () => {
+  it("is shown with term, holder and the age of the last heartbeat, and as gone once the lease has expired", async () => {
     const { client, storage, world } = await clientWorld();
     const lease = storage.lease(names.coordination, leaderBlob);
     await lease.ensure();
@@ -74,11 +74,11 @@ describe("the leader", () => {
       term: 7,
       holder: "node-1",
       since: "2030-01-01T00:00:00.000Z",
-      beatAgeS: 3,
+      heartbeatAgeS: 3,
       notes: { runs: "1" },
     });
     await world.advance(20_000);
-    expect(await leader(client)).toMatchObject({ kind: "nobody", term: 7, beatAgeS: 23 });
+    expect(await leader(client)).toMatchObject({ kind: "nobody", term: 7, heartbeatAgeS: 23 });
   });
 
   it("is the holder that claimed the last term, for any number of polls since", async () => {
@@ -104,7 +104,7 @@ describe("the leader", () => {
     }
     expect(await leader(client)).toMatchObject({
       ...{ kind: "nobody", term: 1, holder: "real-1", region: "of real-1", cameBy: "free" },
-      beatAgeS: expect.closeTo(120, -1),
+      heartbeatAgeS: expect.closeTo(120, -1),
     });
   });
 

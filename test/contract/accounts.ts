@@ -10,14 +10,14 @@ import { virtualWorld } from "../support/virtualClock.ts";
 /** A storage account under the contract, with a meter of its own. */
 export interface Account {
   readonly storage: Storage;
-  /** Lets time pass: in earnest on a real service, at once on the twin. */
+  /** Lets time pass: in earnest on a real service, at once on in-memory storage. */
   wait(ms: number): Promise<void>;
 }
 
 export type OpenAccount = () => Account;
 
 /** An account of its own for each call, with a clock of its own. */
-export function twinAccount(): Account {
+export function memoryAccount(): Account {
   const world = virtualWorld();
   return {
     storage: memoryStorage({ clock: world.clock(), random: world.random }),

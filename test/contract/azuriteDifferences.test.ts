@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from "vitest";
 import { freshContainer, freshName, freshQueue, ofKind, realAccount, refusal } from "./accounts.ts";
 
 /**
- * Where Azurite 3.37 differs from the documented service. Nothing may be proved on Azurite in these matters; the twin
+ * Where Azurite 3.37 differs from the documented service. Nothing may be proved on Azurite in these matters; in-memory storage
  * does what is documented (test/storage/memoryStorage.test.ts). Each test fails on the day Azurite changes.
  *
  * 1. An expired lease can be renewed by any id; documented: only by the id that held it.

@@ -13,7 +13,7 @@ import { freshName, freshQueue, realAccount } from "./accounts.ts";
 
 /**
  * The main paths of the election on a real emulator, with the real clock. What Azurite cannot show (an expired
- * lease can there be renewed by any id) is left to the twin and the simulation.
+ * lease can there be renewed by any id) is left to in-memory storage and the simulation.
  */
 const account = realAccount(inject("azurite"));
 

@@ -9,7 +9,7 @@ import { raceAndLead } from "../support/raceAndLead.ts";
 
 /** What contending costs while somebody leads, counted below the SDK on a real emulator. */
 
-it("a follower's contention while a leader beats is one HEAD each time: no 409 and no write", async () => {
+it("a follower's contention while a leader writes heartbeats is one HEAD each time: no 409 and no write", async () => {
   const end = new AbortController();
   const options = { connection: inject("azurite"), namespace: "calls", name: "x", signal: end.signal };
   let leads = (): void => {};
@@ -59,7 +59,7 @@ it("a follower's contention while a leader beats is one HEAD each time: no 409 a
   for (let tick = 0; tick < 20; tick += 1)
     expect(await contend(false, never)).toMatchObject({ kind: "follower" });
   expect(storage.meter.counts()).toEqual({ ...noCalls, other: 20 });
-  // Looks are half a second apart: longer than the leader's beats are, and than one of its renewals.
+  // Looks are half a second apart: longer than the leader's heartbeats are, and than one of its renewals.
   expect(await contend(true, enough.signal)).toMatchObject({ kind: "refused", code: "stopping" });
   expect(storage.meter.counts()).toEqual({ ...noCalls, other: looks });
   expect([refused, events]).toEqual([[], []]);

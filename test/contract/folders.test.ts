@@ -2,14 +2,14 @@ import { describe, expect, inject, it } from "vitest";
 import {
   freshContainer,
   freshName,
+  memoryAccount,
   type OpenAccount,
   realAccount,
   refusal,
-  twinAccount,
 } from "./accounts.ts";
 
 const accounts: readonly { readonly title: string; readonly open: OpenAccount }[] = [
-  { title: "the in-memory twin", open: twinAccount },
+  { title: "in-memory storage", open: memoryAccount },
   { title: "Azurite through the Azure SDKs", open: () => realAccount(inject("azurite")) },
 ];
 

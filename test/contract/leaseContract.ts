@@ -53,7 +53,7 @@ export function leaseContract(open: OpenAccount): void {
     await account.wait(16_000);
     await lease.renew(alice);
     expect(await stateOf(lease)).toBe("leased");
-    await lease.writeRecord(alice, { beat: "1" });
+    await lease.writeRecord(alice, { heartbeat: "1" });
   });
 
   it.concurrent("lets nobody renew an expired lease after a write, which needs no id then", async () => {
@@ -157,7 +157,7 @@ export function leaseContract(open: OpenAccount): void {
     const { lease } = await freshLease(open());
     const { etag: first } = await viewOf(lease);
     await lease.acquire(alice, 15, { ifMatch: first });
-    const { etag: second } = await lease.writeRecord(alice, { beat: "1" }, { ifMatch: first });
+    const { etag: second } = await lease.writeRecord(alice, { heartbeat: "1" }, { ifMatch: first });
     const stale = { ifMatch: first };
     await expect(lease.writeRecord(alice, {}, stale)).rejects.toEqual(refusal("ConditionNotMet", 412));
     await expect(lease.breakNow(stale)).rejects.toEqual(refusal("ConditionNotMet", 412));

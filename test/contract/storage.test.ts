@@ -1,5 +1,5 @@
 import { describe, inject } from "vitest";
-import { type OpenAccount, realAccount, twinAccount } from "./accounts.ts";
+import { memoryAccount, type OpenAccount, realAccount } from "./accounts.ts";
 import { blobContract } from "./blobContract.ts";
 import { encodedContract } from "./encodedContract.ts";
 import { leaseContract } from "./leaseContract.ts";
@@ -11,12 +11,12 @@ import { removalContract } from "./removalContract.ts";
 import { uploadContract } from "./uploadContract.ts";
 
 /**
- * What the ports promise, held against the in-memory twin and against a real Azurite, so that a simulation on the
- * twin says something about Azure. Where Azurite itself differs, see azuriteDifferences.test.ts.
+ * What the ports promise, held against in-memory storage and against a real Azurite, so that a simulation on the
+ * account says something about Azure. Where Azurite itself differs, see azuriteDifferences.test.ts.
  */
 
 const accounts: readonly { readonly title: string; readonly open: OpenAccount }[] = [
-  { title: "the in-memory twin", open: twinAccount },
+  { title: "in-memory storage", open: memoryAccount },
   { title: "Azurite through the Azure SDKs", open: () => realAccount(inject("azurite")) },
 ];
 

@@ -144,7 +144,7 @@ test("the id of a run that is deleted at work may be used again at once", async 
 
 const waiting = { timeout: patienceMs, interval: 50 };
 
-test("who computes what is seen while it lasts, and how an instance died at once; a planned stop leaves no sign", async () => {
+test("who computes what is seen while it lasts, and how an instance died at once; a planned stop leaves no heartbeat", async () => {
   const params = { chunks: 40, ms: 4_000 };
   const { run } = await submit(app.client, { calculation: "chain", params, packSize: 2 });
   const told = async () => (await workers(app.client)).workers;

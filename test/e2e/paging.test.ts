@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startAppInProcess } from "../../packages/cli/check/twinRun.ts";
+import { startAppInProcess } from "../../packages/cli/check/memoryRun.ts";
 import { type Azurite, startAzurite } from "../../packages/cli/local/azurite.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
 import type { Client } from "../../src/engine/client/client.ts";

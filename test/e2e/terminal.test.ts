@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Embedded, startEmbedded } from "../../packages/cli/local/embedded.ts";
 import { connectStorage } from "../../src/azure/connectStorage.ts";
-import { namesOf, signBlobs } from "../../src/engine/model/names.ts";
-import { putSign, signedWork } from "../support/signedProcess.ts";
+import { heartbeatBlobs, namesOf } from "../../src/engine/model/names.ts";
+import { heartbeatWork, putHeartbeat } from "../support/heartbeatProcess.ts";
 
 /** The built program on a pseudo-terminal: whatever a cell, a name, an error or a log line holds, the terminal obeys none of it. */
 const bin = join(import.meta.dirname, "../../bin/leasefold.js");
@@ -105,11 +105,11 @@ describe.skipIf(process.platform !== "linux")("a terminal obeys nothing that com
       metadata: { v: "1", uid: "u1", want: "paused" },
     });
     await storage.blobs.create(names.runs, "paused/spec.json", JSON.stringify({ v: 1, run: battery }));
-    await putSign(
+    await putHeartbeat(
       { storage, names },
-      `${signBlobs}${encodeURIComponent(battery).replaceAll("%", "=")}.boot1`,
+      `${heartbeatBlobs}${encodeURIComponent(battery).replaceAll("%", "=")}.boot1`,
       {
-        works: [signedWork(1)],
+        works: [heartbeatWork(1)],
       },
     );
     await storage.queues.send(names.urgent, battery, { visibleInS: 3_600 }).catch(() => {});

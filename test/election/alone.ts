@@ -5,7 +5,7 @@ import { type VirtualClock, type VirtualWorld, virtualWorld } from "../support/v
 
 export const container = "test-coordination";
 
-/** One account on the twin, in virtual time, and as many processes with the public API as a test asks for. */
+/** One account on in-memory storage, in virtual time, and as many processes with the public API as a test asks for. */
 export interface Alone {
   readonly world: VirtualWorld;
   readonly storage: MemoryStorage;

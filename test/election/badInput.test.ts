@@ -44,7 +44,7 @@ describe("settings", () => {
     ["lease length", { leaseDurationS: 61 }],
     ["lease length", { leaseDurationS: nan }],
     ["every interval and cap is above zero", { renewAgainMs: 0 }],
-    ["every interval and cap is above zero", { beatEveryMs: nan }],
+    ["every interval and cap is above zero", { heartbeatEveryMs: nan }],
     ["every interval and cap is above zero", { pollEveryMs: -1 }],
     ["every interval and cap is above zero", { breakJitterMs: 0 }],
     ["every interval and cap is above zero", { drainCapMs: Number.POSITIVE_INFINITY }],
@@ -54,10 +54,13 @@ describe("settings", () => {
     ["renew interval < stop-work deadline", { marginMs: 20_000 }],
     ["break threshold is 0 or a positive whole number", { breakAfterMs: nan }],
     ["break threshold is 0 or a positive whole number", { breakAfterMs: 4_000.5 }],
-    ["break threshold >= 3 beats + 1 s", { breakAfterMs: 3_999 }],
-    ["break threshold >= 3 beats + 1 s", { breakAfterMs: 6_000, beatEveryMs: 2_000 }],
-    ["beat interval + 2 x beat cap < break threshold - 1 s", { breakAfterMs: 4_000, beatCapMs: 1_000 }],
-    ["beat cap < beat interval", { beatCapMs: 1_000 }],
+    ["break threshold >= 3 heartbeats + 1 s", { breakAfterMs: 3_999 }],
+    ["break threshold >= 3 heartbeats + 1 s", { breakAfterMs: 6_000, heartbeatEveryMs: 2_000 }],
+    [
+      "heartbeat interval + 2 x heartbeat cap < break threshold - 1 s",
+      { breakAfterMs: 4_000, heartbeatCapMs: 1_000 },
+    ],
+    ["heartbeat cap < heartbeat interval", { heartbeatCapMs: 1_000 }],
     ["break threshold < lease length", { breakAfterMs: 15_000 }],
     ["stall limit", { stallAfterMs: nan }],
     ["tries", { tries: 1.5 }],
@@ -102,8 +105,15 @@ describe("settings", () => {
       fc.constantFrom(nan, 0.5, Number.POSITIVE_INFINITY),
     );
     const names = [
-      ...["leaseDurationS", "marginMs", "renewEveryMs", "renewAgainMs", "requestCapMs", "beatEveryMs"],
-      ...["beatCapMs", "breakAfterMs", "functionTimeoutMs", "functionMarginMs", "budgetMs", "drainCapMs"],
+      ...["leaseDurationS", "marginMs", "renewEveryMs", "renewAgainMs", "requestCapMs", "heartbeatEveryMs"],
+      ...[
+        "heartbeatCapMs",
+        "breakAfterMs",
+        "functionTimeoutMs",
+        "functionMarginMs",
+        "budgetMs",
+        "drainCapMs",
+      ],
     ];
     const some = fc.dictionary(fc.constantFrom(...names), ms, { maxKeys: 4 });
     fc.assert(
@@ -116,7 +126,8 @@ describe("settings", () => {
         }
         const lease = s.requestCapMs < s.renewEveryMs && s.renewEveryMs < stopWorkMs(s);
         const inTime = stopWorkMs(s) < s.leaseDurationS * 1_000;
-        const early = s.breakAfterMs === 0 || s.beatEveryMs + 2 * s.beatCapMs < s.breakAfterMs - 1_000;
+        const early =
+          s.breakAfterMs === 0 || s.heartbeatEveryMs + 2 * s.heartbeatCapMs < s.breakAfterMs - 1_000;
         return lease && inTime && early;
       }),
       { numRuns: 2_000 },
@@ -165,7 +176,7 @@ describe("names", () => {
 
 describe("a record that is not ours", () => {
   const ours = encodeRecord({
-    ...{ term: 3, termid: "t", state: "ended", holder: "h", sinceMs: 0, beat: "b-1", breakAfterMs: 0 },
+    ...{ term: 3, termid: "t", state: "ended", holder: "h", sinceMs: 0, heartbeat: "b-1", breakAfterMs: 0 },
     ...{ cameBy: "free", notes: {}, lastTerms: [] },
   });
   test.each<[string, string, Record<string, string>]>([

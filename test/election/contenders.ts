@@ -12,7 +12,7 @@ import { type VirtualClock, type VirtualWorld, virtualWorld } from "../support/v
 export const container = "test-coordination";
 export const blob = "leader";
 
-/** One leader blob on the twin, in virtual time, and as many contenders for it as a test asks for. */
+/** One leader blob on in-memory storage, in virtual time, and as many contenders for it as a test asks for. */
 export interface Arena {
   readonly world: VirtualWorld;
   readonly storage: MemoryStorage;

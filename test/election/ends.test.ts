@@ -135,7 +135,7 @@ test("a task that throws ends its term with its error", async () => {
   expect(outcome).toMatchObject({ cause: "failed", handedOver: true, error: new Error("no disk") });
 });
 
-test("a task without progress is ended, and renewals and beats stop with it", async () => {
+test("a task without progress is ended, and renewals and heartbeats stop with it", async () => {
   const ops: LeaseOp[] = [];
   const arena = contenders({
     settings: { stallAfterMs: 10_000, drainCapMs: 4_000 },

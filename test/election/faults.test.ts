@@ -45,7 +45,7 @@ test.each<Fault>(["lost request", "lost reply", "hang", "hang after"])(
   },
 );
 
-test("a claim that arrives after the one that repeated it does not overwrite a beat", async () => {
+test("a claim that arrives after the one that repeated it does not overwrite a heartbeat", async () => {
   let late: (() => Promise<unknown>) | undefined;
   const arena = contenders({
     between: (lease) => ({
@@ -62,9 +62,9 @@ test("a claim that arrives after the one that repeated it does not overwrite a b
   void one.race();
   await arena.world.advance(3_500);
   expect(one.leadership?.term).toBe(1);
-  const { beat } = await arena.record();
+  const { heartbeat } = await arena.record();
   await expect(late?.()).rejects.toMatchObject({ storageCode: "ConditionNotMet" });
-  expect(await arena.record()).toMatchObject({ state: "leading", beat });
+  expect(await arena.record()).toMatchObject({ state: "leading", heartbeat });
 });
 
 test("a claim that stays unknown is not acted upon, and its term is never claimed again", async () => {

@@ -20,7 +20,7 @@ const far = (lease: LeaseStore, clock: VirtualClock): LeaseStore =>
     },
   });
 
-/** A leader that beats, and a challenger whose calls of the lease are counted. */
+/** A leader that writes heartbeats, and a challenger whose calls of the lease are counted. */
 async function leaderAndChallenger() {
   const arena = contenders({ settings: fast });
   const one = arena.contender("node-1");
@@ -57,7 +57,7 @@ test("with fast settings and calls of 9 ms a leader of three that died is replac
   expect(milliseconds[100]).toBeLessThan(2_100);
   expect(milliseconds[197]).toBeLessThan(2_400);
   expect(milliseconds[199]).toBeLessThan(2_600);
-  // The leader's own deadline, less a beat and what follows the death in flight.
+  // The leader's own deadline, less a heartbeat and what follows the death in flight.
   expect(milliseconds[0]).toBeGreaterThan(1_500);
 });
 
@@ -75,7 +75,7 @@ test("a challenger that was stopped itself never takes its own sleep for the lea
 
 test("a challenger whose clock was set does not take the step for the leader's silence", async () => {
   const { arena, one, two, ops } = await leaderAndChallenger();
-  // Between two polls of the same beat, at many moments of it.
+  // Between two polls of the same heartbeat, at many moments of it.
   for (let count = 0; count < 60; count += 1) {
     two.clock.jumpWall(count % 2 === 0 ? 3_600_000 : -3_600_000);
     await arena.world.advance(1_000 + count * 37);
@@ -113,7 +113,7 @@ test("a slow first poll counts from its answer, not from when it was sent", asyn
   const one = arena.contender("node-1");
   void one.race();
   await arena.world.advance(5_000);
-  // Its request takes 1.9 s to storage, and the leader beats meanwhile.
+  // Its request takes 1.9 s to storage, and the leader writes heartbeats meanwhile.
   let first = true;
   const two = contenders({
     on: arena,

@@ -38,7 +38,7 @@ test.each([2, 3])(
   },
 );
 
-test("a follower of a beating leader costs one poll and no refusal", async () => {
+test("a follower of a live leader costs one poll and no refusal", async () => {
   const arena = contenders();
   const leader = arena.contender("leader");
   const leading = leader.race();

@@ -9,7 +9,7 @@ const full: LeaderRecord = {
   holder: "Küche/№ 4 — instance",
   region: "west europe",
   sinceMs: Date.UTC(2030, 1, 2, 3, 4, 5),
-  beat: "0a1b2c3d-77",
+  heartbeat: "0a1b2c3d-77",
   breakAfterMs: 4_000,
   cameBy: "broken",
   notes: { run: "primes 10¹²", line: "a\r\nb" },

@@ -16,16 +16,18 @@ test("the defaults hold together, at every lease length and with early takeover"
   }
 });
 
-test("the settings of a fast takeover hold together: twice the beats and polls, and three beats may fail", () => {
+test("the settings of a fast takeover hold together: twice the heartbeats and polls, and three heartbeats may fail", () => {
   const [fast, usual] = [electionSettings(fastTakeover), electionSettings({ breakAfterMs: 4_000 })];
-  expect([usual.beatEveryMs / fast.beatEveryMs, usual.pollEveryMs / fast.pollEveryMs]).toEqual([2, 2]);
-  expect(fast.breakAfterMs - 1_000 - 3 * fast.beatEveryMs).toBeGreaterThanOrEqual(fast.beatCapMs);
+  expect([usual.heartbeatEveryMs / fast.heartbeatEveryMs, usual.pollEveryMs / fast.pollEveryMs]).toEqual([
+    2, 2,
+  ]);
+  expect(fast.breakAfterMs - 1_000 - 3 * fast.heartbeatEveryMs).toBeGreaterThanOrEqual(fast.heartbeatCapMs);
 });
 
 test("docs/ELECTION.md tells what the calls of a fast takeover cost in a month", () => {
   const page = readFileSync(new URL("../../docs/ELECTION.md", import.meta.url), "utf8");
-  const { beatEveryMs, renewEveryMs, pollEveryMs } = electionSettings(fastTakeover);
-  const leader = { other: 60_000 / beatEveryMs + 60_000 / renewEveryMs, queue: 32 };
+  const { heartbeatEveryMs, renewEveryMs, pollEveryMs } = electionSettings(fastTakeover);
+  const leader = { other: 60_000 / heartbeatEveryMs + 60_000 / renewEveryMs, queue: 32 };
   const follower = { other: 60_000 / pollEveryMs, queue: 0 };
   for (const [row, { other, queue }] of [
     ["leader with `fast`, the election alone, at most", leader],
@@ -45,9 +47,12 @@ test.each<[Partial<ElectionSettings>, string]>([
   [{ requestCapMs: 5_000 }, "request cap < renew interval"],
   [{ renewEveryMs: 13_000 }, "renew interval < stop-work"],
   [{ marginMs: 0 }, "above zero"],
-  [{ beatCapMs: 1_000 }, "beat cap < beat interval"],
-  [{ breakAfterMs: 3_900 }, "3 beats + 1 s"],
-  [{ breakAfterMs: 4_000, beatCapMs: 1_000 }, "beat interval + 2 x beat cap < break threshold - 1 s"],
+  [{ heartbeatCapMs: 1_000 }, "heartbeat cap < heartbeat interval"],
+  [{ breakAfterMs: 3_900 }, "3 heartbeats + 1 s"],
+  [
+    { breakAfterMs: 4_000, heartbeatCapMs: 1_000 },
+    "heartbeat interval + 2 x heartbeat cap < break threshold - 1 s",
+  ],
   [{ breakAfterMs: 15_000 }, "break threshold < lease"],
   [{ breakAfterMs: -1 }, "break threshold is 0"],
   [{ stallAfterMs: -1 }, "stall limit"],

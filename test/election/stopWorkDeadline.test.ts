@@ -44,19 +44,19 @@ test("an older reply never changes the deadline, and a late one does not revive 
   expect([deadline.hasPassed(), deadline.remainingMs()]).toEqual([true, 0]);
 });
 
-test("with early takeover the deadline is one second before the published threshold, from the last confirmed beat", async () => {
+test("with early takeover the deadline is one second before the published threshold, from the last confirmed heartbeat", async () => {
   const { world, clock, deadline, passedAtMs } = started(4_000);
   await world.advance(2_000);
-  deadline.beatConfirmed(readClocks(clock));
+  deadline.heartbeatConfirmed(readClocks(clock));
   await world.advance(1_000);
-  deadline.beatConfirmed(readClocks(clock));
+  deadline.heartbeatConfirmed(readClocks(clock));
   await world.advance(60_000);
   expect(passedAtMs()).toBeCloseTo(6_000, -1);
 });
 
-test("without early takeover beats do not change the deadline", async () => {
+test("without early takeover heartbeats do not change the deadline", async () => {
   const { world, clock, deadline, passedAtMs } = started();
-  deadline.beatConfirmed(readClocks(clock));
+  deadline.heartbeatConfirmed(readClocks(clock));
   await world.advance(60_000);
   expect(passedAtMs()).toBeCloseTo(13_000, -1);
 });

@@ -28,7 +28,7 @@ const record: LeaderRecord = {
   state: "leading",
   holder: "a",
   sinceMs: 0,
-  beat: "x-1",
+  heartbeat: "x-1",
   breakAfterMs: 4_000,
   cameBy: "free",
   notes: {},
@@ -41,7 +41,7 @@ const polled = (leaseState: LeaseState, more: Partial<LeaderRecord> | "none" = {
   ageMs,
   decoded: more === "none" ? { kind: "none" } : { kind: "record", record: { ...record, ...more } },
 });
-const tick: WaitState = { firstBeat: "x-1", remainingMs: 0, watching: false, unchangedMs: 0 };
+const tick: WaitState = { firstHeartbeat: "x-1", remainingMs: 0, watching: false, unchangedMs: 0 };
 const wake: WaitState = { ...tick, remainingMs: 9_000 };
 const watch: WaitState = { ...wake, watching: true };
 
@@ -62,21 +62,21 @@ describe("after a poll", () => {
     ],
     ["expired: acquire", polled("expired"), tick, { act: "acquire", cameBy: "expired" }],
     ["broken: acquire", polled("broken"), tick, { act: "acquire", cameBy: "broken" }],
-    ["held and beating: follow", polled("leased", {}, 1_000), tick, { act: "follow" }],
+    ["held and live: follow", polled("leased", {}, 1_000), tick, { act: "follow" }],
     ["being broken by hand: follow", polled("breaking", {}, 1_000), tick, { act: "follow" }],
     ["held, no record: follow", polled("leased", "none"), tick, { act: "follow" }],
-    ["held, beat not moved, woken: poll again", polled("leased"), wake, { act: "pollAgain" }],
-    ["held, beat moved, woken: follow", polled("leased", { beat: "x-2" }), wake, { act: "follow" }],
+    ["held, heartbeat not moved, woken: poll again", polled("leased"), wake, { act: "pollAgain" }],
+    ["held, heartbeat moved, woken: follow", polled("leased", { heartbeat: "x-2" }), wake, { act: "follow" }],
     ["held, no record, woken: poll again", polled("leased", "none"), wake, { act: "pollAgain" }],
     [
       "held, ended, woken: poll again",
-      polled("leased", { beat: "x-2", state: "ended" }),
+      polled("leased", { heartbeat: "x-2", state: "ended" }),
       wake,
       { act: "pollAgain" },
     ],
     [
-      "held, beat moved, watching: poll again",
-      polled("leased", { beat: "x-2" }),
+      "held, heartbeat moved, watching: poll again",
+      polled("leased", { heartbeat: "x-2" }),
       watch,
       { act: "pollAgain" },
     ],
@@ -84,7 +84,7 @@ describe("after a poll", () => {
     ["at the threshold: break", polled("leased", {}, 4_000), tick, { act: "break", ifMatch: "e" }],
     ["at the threshold, breaking: break", polled("breaking", {}, 4_000), tick, { act: "break" }],
     [
-      "threshold below three beats: not yet",
+      "threshold below three heartbeats: not yet",
       polled("leased", { breakAfterMs: 2_000 }, 3_000),
       tick,
       { act: "follow" },
@@ -108,7 +108,7 @@ describe("after a poll", () => {
       { act: "break", ifMatch: "e" },
     ],
     [
-      "unchanged for less than three beats of the challenger's own: not yet",
+      "unchanged for less than three heartbeats of the challenger's own: not yet",
       polled("leased", { breakAfterMs: 2_000 }, 3_000),
       { ...watch, unchangedMs: 2_999 },
       { act: "pollAgain" },
@@ -211,11 +211,11 @@ test("the budget ends at the earlier of its own end and the host's timeout less 
 test("a claim raises the term and appends itself to the last sixteen, of which the one before has ended", () => {
   const who = { holder: "b", region: "west" };
   const times = { sinceMs: 5_000, writtenMs: 4_100 };
-  const claim = { termid: "eight", beat: "y-2", cameBy: "expired", aboveTerm: 0, ...times } as const;
+  const claim = { termid: "eight", heartbeat: "y-2", cameBy: "expired", aboveTerm: 0, ...times } as const;
   const early = { ...settings, breakAfterMs: 5_000 };
   const eight = { term: 8, termid: "eight", holder: "b", sinceMs: 5_000, cameBy: "expired" };
   expect(leadingRecord(record, who, claim, early)).toEqual({
-    ...{ ...eight, region: "west", state: "leading", beat: "y-2", breakAfterMs: 5_000, notes: {} },
+    ...{ ...eight, region: "west", state: "leading", heartbeat: "y-2", breakAfterMs: 5_000, notes: {} },
     lastTerms: [eight],
   });
   expect(leadingRecord(record, who, { ...claim, aboveTerm: 30 }, settings).term).toBe(31);

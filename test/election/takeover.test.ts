@@ -19,7 +19,7 @@ test("a leader that died is replaced after its lease, by a contender that a wake
   expect(arena.world.nowMs()).toBeLessThan(5_000 + 15_000 + 700);
 });
 
-test("a wake that finds a living leader waits for one beat and then follows", async () => {
+test("a wake that finds a living leader waits for one heartbeat and then follows", async () => {
   const arena = contenders();
   const one = arena.contender("node-1");
   void one.race();
@@ -29,7 +29,7 @@ test("a wake that finds a living leader waits for one beat and then follows", as
   expect(arena.world.nowMs()).toBeLessThan(9_800);
 });
 
-test("a wake that sees no beat at all waits for the lease and two seconds, and not longer", async () => {
+test("a wake that sees no heartbeat at all waits for the lease and two seconds, and not longer", async () => {
   const arena = contenders();
   const lease = arena.storage.lease(container, blob);
   await lease.ensure();
@@ -78,9 +78,9 @@ test("the old leader is always past its own deadline before anyone may break its
   }
 });
 
-test("a beat that arrives just before the break keeps the leader", async () => {
+test("a heartbeat that arrives just before the break keeps the leader", async () => {
   const arena = contenders({ settings: early });
-  let beats = true;
+  let heartbeats = true;
   let late: (() => Promise<unknown>) | undefined;
   const one = contenders({
     on: arena,
@@ -89,7 +89,7 @@ test("a beat that arrives just before the break keeps the leader", async () => {
       ...lease,
       writeRecord: (id, metadata, options) => {
         const write = () => lease.writeRecord(id, metadata, options);
-        if (beats) return write();
+        if (heartbeats) return write();
         late = write;
         return Promise.reject(noAnswer());
       },
@@ -97,7 +97,7 @@ test("a beat that arrives just before the break keeps the leader", async () => {
   }).contender("node-1");
   void one.race();
   await arena.world.advance(5_000);
-  beats = false;
+  heartbeats = false;
   await arena.world.advance(1_100);
   one.clock.pause();
   await arena.world.advance(5_000);
@@ -132,7 +132,7 @@ test("a leader that published no threshold is never broken, whatever the challen
   expect(await eager.race()).toMatchObject({ kind: "follower" });
 });
 
-test("slightly late beats depose no leader", async () => {
+test("slightly late heartbeats depose no leader", async () => {
   const arena = contenders({ settings: early });
   const slow = contenders({
     on: arena,

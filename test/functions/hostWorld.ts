@@ -18,11 +18,11 @@ import type { InstanceMessage } from "../../src/host/instanceMessages.ts";
 import { makeInvoker } from "../../src/host/invoker.ts";
 import { portsOf } from "../api/apiWorld.ts";
 import { engineWorld } from "../support/engineWorld.ts";
+import { heartbeatProcess } from "../support/heartbeatProcess.ts";
 import { firstCode, rangesCode } from "../support/rangesCode.ts";
-import { signedProcess } from "../support/signedProcess.ts";
 
 const hostJson = readFileSync(join(import.meta.dirname, "../../host.json"), "utf8");
-const env = { LEASEFOLD_SCHEDULE: "*/5 * * * * *", DataStorage: "twin" };
+const env = { LEASEFOLD_SCHEDULE: "*/5 * * * * *", DataStorage: "memory" };
 let app: Omit<App, "api">;
 
 /** The app's timer and queue functions, registered with the real library once for all worlds: its hook stays. */
@@ -43,8 +43,8 @@ export async function registeredFunctions() {
 export type Registered = Awaited<ReturnType<typeof registeredFunctions>>;
 
 /**
- * One instance as the host runs it, in virtual time: its queues are the twin's, the conversions are the real library's, and
- * the functions are those that the app registers. `seenByApp` stands between the twin and the app.
+ * One instance as the host runs it, in virtual time: its queues are the in-memory storage's, the conversions are the real library's, and
+ * the functions are those that the app registers. `seenByApp` stands between in-memory storage and the app.
  */
 export function hostWorld(
   registrations: Registered,
@@ -66,7 +66,7 @@ export function hostWorld(
   const { packLimitMs, endRetryMs, foldBytesMax } = limits;
   const worker: WorkerPorts = {
     ...{ ...shared, packLimitMs, endRetryMs, foldBytesMax, tree: limits, versionOf: () => firstCode },
-    ...processState(shared, signedProcess()),
+    ...processState(shared, heartbeatProcess()),
     userCode: rangesCode(clock, 2, random),
   };
   const settings = readHostSettings(hostJson, {}, 2);

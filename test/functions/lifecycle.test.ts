@@ -49,7 +49,7 @@ test.each([
   ["ends when stopped", ["stopped after 2000 ms", "left after 2000 ms", "terminated after 2100 ms"]],
   ["never ends", ["stopped after 2000 ms", "left after 4000 ms", "terminated after 4100 ms"]],
 ] as const)(
-  "work that %s is stopped after two seconds, its sign is removed, and its answer has a moment to leave",
+  "work that %s is stopped after two seconds, its heartbeat is removed, and its answer has a moment to leave",
   async (work, expected) => {
     expect(await stopDuring(work)).toEqual(expected);
   },

@@ -4,15 +4,18 @@ import { limits } from "../../src/engine/model/limits.ts";
 import { runBlobs, workName } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, contentTypeOf, planOf } from "../support/runFixtures.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 test("a loop reads at most 25 list pages, however many runs there are, and each of them gets its turn", async () => {
-  const twin = leadOnTwin();
-  for (let run = 0; run < 100; run += 1) await twin.addRun(`run${run}`);
-  const pages = await twin.lead(20_000);
+  const account = leadInMemory();
+  for (let run = 0; run < 100; run += 1) await account.addRun(`run${run}`);
+  const pages = await account.lead(20_000);
   expect(Math.max(...pages)).toBeLessThanOrEqual(25);
   for (let run = 0; run < 100; run += 1) {
-    const state = await twin.storage.blobs.read(twin.names.runs, runBlobs(`run${run}`, `uidrun${run}`).state);
+    const state = await account.storage.blobs.read(
+      account.names.runs,
+      runBlobs(`run${run}`, `uidrun${run}`).state,
+    );
     expect(state.kind === "found" && (JSON.parse(Buffer.from(state.body).toString()) as State).phase).toBe(
       "computing",
     );
@@ -20,61 +23,61 @@ test("a loop reads at most 25 list pages, however many runs there are, and each 
 });
 
 test("a run with hundreds of open shards takes turns with its shards", async () => {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const plan = planOf(100_000);
   const shards = Math.ceil(100_000 / plan.shardSize);
   const state: State = { ...computing(100_000), cursor: 100_000 };
   for (let shard = 0; shard < shards; shard += 1) state.open[shard] = { done: "" };
   // Paused, so that nothing is sent and only the polls count.
-  await twin.addRun("big", plan, { state, marker: { want: "paused" } });
+  await account.addRun("big", plan, { state, marker: { want: "paused" } });
   for (let shard = 0; shard < shards; shard += 1) {
     const pack = shard * plan.shardSize;
-    await twin.storage.blobs.create(twin.names.runs, runBlobs("big", "uidbig").part(shard, pack), "", {
+    await account.storage.blobs.create(account.names.runs, runBlobs("big", "uidbig").part(shard, pack), "", {
       contentType: contentTypeOf(),
     });
   }
-  const pages = await twin.lead(40_000, { loopMs: 2_000, fastLoopMs: 2_000 });
+  const pages = await account.lead(40_000, { loopMs: 2_000, fastLoopMs: 2_000 });
   expect(Math.max(...pages)).toBeLessThanOrEqual(25);
-  const found = await twin.storage.blobs.read(twin.names.runs, runBlobs("big", "uidbig").state);
+  const found = await account.storage.blobs.read(account.names.runs, runBlobs("big", "uidbig").state);
   expect(found.kind === "found" && (JSON.parse(Buffer.from(found.body).toString()) as State).packsDone).toBe(
     shards,
   );
 });
 
 test("a deletion works in slices, leaves nothing of its uid and nothing else out, and ends with the marker", async () => {
-  const twin = leadOnTwin();
-  await twin.addRun("old", planOf(20_000), { marker: { want: "delete" } });
-  await twin.addRun("other");
+  const account = leadInMemory();
+  await account.addRun("old", planOf(20_000), { marker: { want: "delete" } });
+  await account.addRun("other");
   const { root } = runBlobs("old", "uidold");
   for (let blob = 0; blob < 12_000; blob += 1)
-    await twin.storage.blobs.create(twin.names.runs, `${root}parts/${blob}`, "");
-  await twin.storage.blobs.create(twin.names.results, `${root}001/manifest.json`, "");
-  await twin.storage.blobs.create(twin.names.runs, "old/anotheruid/plan.json", "");
-  await twin.lead(10_000);
+    await account.storage.blobs.create(account.names.runs, `${root}parts/${blob}`, "");
+  await account.storage.blobs.create(account.names.results, `${root}001/manifest.json`, "");
+  await account.storage.blobs.create(account.names.runs, "old/anotheruid/plan.json", "");
+  await account.lead(10_000);
   const left = (container: string) =>
-    twin.storage.operator.blobNames(container).filter((name) => name.startsWith("old"));
-  expect(left(twin.names.runs)).toEqual(["old/anotheruid/plan.json"]);
-  expect(left(twin.names.results)).toEqual([]);
-  expect(twin.storage.operator.blobNames(twin.names.active)).toEqual(["other"]);
+    account.storage.operator.blobNames(container).filter((name) => name.startsWith("old"));
+  expect(left(account.names.runs)).toEqual(["old/anotheruid/plan.json"]);
+  expect(left(account.names.results)).toEqual([]);
+  expect(account.storage.operator.blobNames(account.names.active)).toEqual(["other"]);
 });
 
 test("a marker that a submit wrote after a deletion goes, and the spec of another uid stays", async () => {
-  const twin = leadOnTwin();
-  await twin.addRun("again");
+  const account = leadInMemory();
+  await account.addRun("again");
   // What a late worker left; the expiry sweeps it.
-  await twin.storage.blobs.create(twin.names.runs, "again/older/plan.json", "");
-  const found = await twin.storage.blobs.head(twin.names.active, "again");
+  await account.storage.blobs.create(account.names.runs, "again/older/plan.json", "");
+  const found = await account.storage.blobs.head(account.names.active, "again");
   if (found.kind === "missing") throw new Error("no marker");
   const { metadata, etag } = found.properties;
-  await twin.storage.blobs.setMetadata(
-    twin.names.active,
+  await account.storage.blobs.setMetadata(
+    account.names.active,
     "again",
     { ...metadata, uid: "older" },
     { ifMatch: etag },
   );
-  await twin.lead(3_000);
-  expect(twin.storage.operator.blobNames(twin.names.active)).toEqual([]);
-  expect(twin.storage.operator.blobNames(twin.names.runs)).toEqual([
+  await account.lead(3_000);
+  expect(account.storage.operator.blobNames(account.names.active)).toEqual([]);
+  expect(account.storage.operator.blobNames(account.names.runs)).toEqual([
     "again/older/plan.json",
     "again/spec.json",
     "again/uidagain/plan.json",
@@ -82,43 +85,45 @@ test("a marker that a submit wrote after a deletion goes, and the spec of anothe
 });
 
 test("failures are seen, and nodes too, also where open shards could use every list page there is", async () => {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const plan = planOf(300_000);
   const shards = Math.ceil(300_000 / plan.shardSize);
   const batches = [{ upTo: 300_000, atMs: Date.UTC(2030, 0, 1) }];
   const state: State = { ...computing(300_000), cursor: 300_000, batches };
   for (let shard = 0; shard < shards; shard += 1) state.open[shard] = { done: "" };
-  await twin.addRun("big", plan, { state });
+  await account.addRun("big", plan, { state });
   const failed = runBlobs("big", "uidbig").failure({ kind: "pack", shard: 0, pack: 3 }, 1, 1);
-  await twin.storage.blobs.create(twin.names.runs, failed, "", { metadata: { cause: "error", message: "" } });
-  const pages = await twin.lead(8_000, { loopMs: 2_000, fastLoopMs: 2_000 });
+  await account.storage.blobs.create(account.names.runs, failed, "", {
+    metadata: { cause: "error", message: "" },
+  });
+  const pages = await account.lead(8_000, { loopMs: 2_000, fastLoopMs: 2_000 });
   expect(Math.max(...pages)).toBeLessThanOrEqual(25);
-  const found = await twin.storage.blobs.read(twin.names.runs, runBlobs("big", "uidbig").state);
+  const found = await account.storage.blobs.read(account.names.runs, runBlobs("big", "uidbig").state);
   expect(found.kind === "found" && (JSON.parse(Buffer.from(found.body).toString()) as State).phase).toBe(
     "failed",
   );
 });
 
 test("a flood of failure records costs no more list pages than the loop has", async () => {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const plan = planOf(50_000);
   const state: State = { ...computing(50_000), cursor: 50_000 };
   for (let shard = 0; shard < Math.ceil(50_000 / plan.shardSize); shard += 1)
     state.open[shard] = { done: "" };
-  await twin.addRun("big", plan, { state, marker: { want: "paused" } });
+  await account.addRun("big", plan, { state, marker: { want: "paused" } });
   for (let pack = 0; pack < 6_000; pack += 1) {
     const work = { kind: "pack", shard: Math.floor(pack / plan.shardSize), pack } as const;
     const record = runBlobs("big", "uidbig").failure(work, 2, 1);
-    await twin.storage.blobs.create(twin.names.runs, record, "", {
+    await account.storage.blobs.create(account.names.runs, record, "", {
       metadata: { cause: "error", message: "" },
     });
   }
-  const pages = await twin.lead(30_000, { loopMs: 2_000, fastLoopMs: 2_000 });
+  const pages = await account.lead(30_000, { loopMs: 2_000, fastLoopMs: 2_000 });
   expect(Math.max(...pages)).toBeLessThanOrEqual(25);
 });
 
 test("a new term's sends of recorded tasks share the room of 500 between two writes of the state", async () => {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const plan = planOf(400_000);
   const sealed = 400;
   const done = sealed * plan.shardSize;
@@ -135,11 +140,11 @@ test("a new term's sends of recorded tasks share the room of 500 between two wri
     const work = workName({ kind: "node", level: 1, index: shard });
     state.tasks[work] = { sends: 1, atMs: Date.UTC(2030, 0, 1), lost: 0, since: 1 };
   }
-  await twin.addRun("big", plan, { state });
+  await account.addRun("big", plan, { state });
   let [sends, most, writes] = [0, 0, 0];
-  const { blobs, queues } = twin.storage;
-  const counting: typeof twin.storage = {
-    ...twin.storage,
+  const { blobs, queues } = account.storage;
+  const counting: typeof account.storage = {
+    ...account.storage,
     queues: {
       ...queues,
       send(...message) {
@@ -157,27 +162,27 @@ test("a new term's sends of recorded tasks share the room of 500 between two wri
       },
     },
   };
-  Object.assign(twin.ports, { storage: counting });
-  await twin.lead(4_000);
+  Object.assign(account.ports, { storage: counting });
+  await account.lead(4_000);
   expect(writes).toBeGreaterThan(1);
   expect(most).toBeGreaterThanOrEqual(sealed);
   expect(most).toBeLessThanOrEqual(limits.sendsPerWriteMax);
 });
 
 test("the plan of a new run is on its way after one list, one read and one write", async () => {
-  const twin = leadOnTwin();
-  await twin.addRun("r");
-  const before = twin.storage.meter.counts();
-  await twin.lead(1);
-  const made = subtractCalls(twin.storage.meter.counts(), before);
+  const account = leadInMemory();
+  await account.addRun("r");
+  const before = account.storage.meter.counts();
+  await account.lead(1);
+  const made = subtractCalls(account.storage.meter.counts(), before);
   expect(made).toEqual(calls({ list: 1, read: 1, write: 1, queue: 1 }));
-  expect(Object.keys((await twin.stateOf("r")).tasks)).toEqual(["plan"]);
+  expect(Object.keys((await account.stateOf("r")).tasks)).toEqual(["plan"]);
 });
 
 test("a run that was cancelled before a leader saw it ends without any work", async () => {
-  const twin = leadOnTwin();
-  await twin.addRun("r", undefined, { marker: { command: 1, want: "cancelled" } });
-  await twin.lead(1_000);
-  expect((await twin.stateOf("r")).phase).toBe("cancelled");
-  expect(await twin.storage.queues.stats(twin.names.urgent)).toMatchObject({ approximateCount: 0 });
+  const account = leadInMemory();
+  await account.addRun("r", undefined, { marker: { command: 1, want: "cancelled" } });
+  await account.lead(1_000);
+  expect((await account.stateOf("r")).phase).toBe("cancelled");
+  expect(await account.storage.queues.stats(account.names.urgent)).toMatchObject({ approximateCount: 0 });
 });

@@ -12,8 +12,8 @@ import {
 import {
   type Observed,
   type Seen,
+  type SeenHeartbeat,
   type SeenQueue,
-  type SeenSign,
   workKey,
 } from "../../src/engine/leader/seen.ts";
 import { type Work, workName } from "../../src/engine/model/runBlobs.ts";
@@ -56,19 +56,19 @@ export const listedAt = (afterMs: number, nodesAfterMs = afterMs): Lists => ({
 
 /** What workers and queues tell: where nothing else is said, nobody computes and nothing waits. */
 export interface Told {
-  readonly signs?: readonly SeenSign[];
+  readonly heartbeats?: readonly SeenHeartbeat[];
   readonly packs?: Partial<SeenQueue>;
   readonly urgent?: Partial<SeenQueue>;
 }
 const emptyQueue: SeenQueue = { full: false, waiting: new Set(), firstPack: new Map(), oldestMs: undefined };
 
-export const observedAt = (afterMs: number, { signs = [], packs, urgent }: Told = {}): Observed => ({
+export const observedAt = (afterMs: number, { heartbeats = [], packs, urgent }: Told = {}): Observed => ({
   nowMs: startMs + afterMs,
-  signs: Map.groupBy(signs, (sign) => workKey(sign, workName(sign.work))),
+  heartbeats: Map.groupBy(heartbeats, (heartbeat) => workKey(heartbeat, workName(heartbeat.work))),
   computing: new Map(
     [
       ...Map.groupBy(
-        signs.filter(({ live, begun }) => live && begun),
+        heartbeats.filter(({ live, begun }) => live && begun),
         ({ uid }) => uid,
       ),
     ].map(([uid, all]) => [uid, all.length]),
@@ -77,9 +77,9 @@ export const observedAt = (afterMs: number, { signs = [], packs, urgent }: Told 
   urgent: { ...emptyQueue, ...urgent },
 });
 
-/** The sign of a process that has begun a first send. */
-export const signOf = (work: Work, more: Partial<SeenSign> = {}): SeenSign => ({
-  ...{ run: "r", uid: "u", work, generation: 1, send: 1, ageMs: 1_500, begun: true, alone: false },
+/** The heartbeat of a process that has begun a first send. */
+export const heartbeatOf = (work: Work, more: Partial<SeenHeartbeat> = {}): SeenHeartbeat => ({
+  ...{ run: "r", uid: "u", work, generation: 1, send: 1, ageMs: 1_500, begun: true, isolated: false },
   ...{ instance: "node-1", live: true, fresh: true, silentMs: 0, ended: undefined },
   ...more,
 });

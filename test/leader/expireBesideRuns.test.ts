@@ -5,14 +5,14 @@ import { StorageError } from "../../src/engine/model/errors.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
 import { expiryBlob } from "../../src/engine/model/names.ts";
 import { planOf } from "../support/runFixtures.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 import { dayMs, ended, unmarked } from "./sweeping.ts";
 
 /** An app that always has a run at work: each hour one comes, and the one of two hours ago has ended. */
 async function fourDays(busy: boolean, refused = false) {
-  const twin = leadOnTwin();
-  const { storage, names, world } = twin;
-  await unmarked(twin, "old", ended("complete"));
+  const account = leadInMemory();
+  const { storage, names, world } = account;
+  await unmarked(account, "old", ended("complete"));
   // A sweep was made before, as in every app that was idle once.
   await storage.blobs.create(names.runs, expiryBlob, "");
   if (refused) {
@@ -36,7 +36,7 @@ async function fourDays(busy: boolean, refused = false) {
   const hours = (4 * dayMs) / 3_600_000;
   for (let hour = 0; hour < hours; hour += 1) {
     if (busy) {
-      await twin.addRun(`b${hour}`, planOf(10));
+      await account.addRun(`b${hour}`, planOf(10));
       if (hour > 1) await storage.blobs.remove(names.active, `b${hour - 2}`);
     }
     const startedAtMonotonicMs = clock.monotonicMs();

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { electionSettings } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
 import { planOf } from "../support/runFixtures.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 import { ended, unmarked } from "./sweeping.ts";
 
-type Twin = ReturnType<typeof leadOnTwin>;
+type Led = ReturnType<typeof leadInMemory>;
 
-async function leadFor(twin: Twin, budgetMs: number) {
-  const { storage, names, world } = twin;
+async function leadFor(account: Led, budgetMs: number) {
+  const { storage, names, world } = account;
   const clock = world.clock();
   const one = new Coordinator(
     { storage, names, clock, random: world.random, log() {}, onElection() {} },
@@ -24,11 +24,11 @@ async function leadFor(twin: Twin, budgetMs: number) {
 test.each([0, 95])(
   "a run at work is polled every five seconds at least, beside %i small runs that expire",
   async (old) => {
-    const twin = leadOnTwin();
-    const { storage, world } = twin;
-    for (let run = 0; run < old; run += 1) await unmarked(twin, `old${run}`, ended("complete"));
+    const account = leadInMemory();
+    const { storage, world } = account;
+    for (let run = 0; run < old; run += 1) await unmarked(account, `old${run}`, ended("complete"));
     await world.advance(2 * 86_400_000);
-    await twin.addRun("r", planOf(2000));
+    await account.addRun("r", planOf(2000));
     const clock = world.clock();
     const { removeMany, list, read, remove, head } = storage.blobs;
     const slow =
@@ -51,7 +51,7 @@ test.each([0, 95])(
       await clock.sleep(30);
       return list(container, prefix, options);
     };
-    await leadFor(twin, 150_000);
+    await leadFor(account, 150_000);
     expect(gapMs).toBeLessThan(5_000);
   },
 );

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { limits } from "../../src/engine/model/limits.ts";
 import { toleratedChunks } from "../../src/engine/model/run.ts";
 import { computing, failure, packFailure, part, parts, runNotes, spec } from "../support/runFixtures.ts";
-import { allSent, first, observedAt, signOf, startMs, step, tasksOf } from "./deciding.ts";
+import { allSent, first, heartbeatOf, observedAt, startMs, step, tasksOf } from "./deciding.ts";
 
 const tolerant = { ...spec, tolerate: { chunks: 4 } };
 const sent = () => step(computing(4)).state;
@@ -65,8 +65,8 @@ describe("failures of packs", () => {
         Array.from({ length: sends }, (_, at) => packFailure(0, at + 1, cause, { code }));
       for (let send = 1; send < max; send += 1) {
         const draft = step(state, { spec: tolerant, failures: ended(send) });
-        const alone = code === "process-ended";
-        expect(draft.packs).toEqual([{ pack: 0, send: send + 1, urgent: true, repeat: true, alone }]);
+        const isolated = code === "process-ended";
+        expect(draft.packs).toEqual([{ pack: 0, send: send + 1, urgent: true, repeat: true, isolated }]);
         state = draft.state;
         // While that send is under way nothing else happens.
         const again = step(state, { spec: tolerant, failures: ended(send) });
@@ -85,7 +85,7 @@ describe("failures of packs", () => {
     const failures = [died(0, 1), ...[1, 2, 3].map((send) => died(2, send))];
     const state = { ...sent(), again: { 2: { sends: 3, atMs: startMs, lost: 0, since: 1 } } };
     const { ending, packs } = step(state, { failures });
-    expect(ending?.error?.message).toBe("chunk 2: ended its process 3 times, alone");
+    expect(ending?.error?.message).toBe("chunk 2: ended its process 3 times, isolated");
     expect(packs).toMatchObject([{ pack: 0, send: 2 }]);
   });
 
@@ -121,8 +121,8 @@ describe("failures of packs", () => {
 
   test("a resend after the death of a process takes nothing away from the record of the send before, which comes later and still counts", () => {
     const overtime = (send: number) => packFailure(0, send, "error", { code: "time-limit" });
-    const dead = signOf({ kind: "pack", shard: 0, pack: 0 }, { live: false, silentMs: 7_000 });
-    const observed = observedAt(20_000, { signs: [dead] });
+    const dead = heartbeatOf({ kind: "pack", shard: 0, pack: 0 }, { live: false, silentMs: 7_000 });
+    const observed = observedAt(20_000, { heartbeats: [dead] });
     const resent = step(sent(), { spec: tolerant }, runNotes(), 20_000, { observed });
     expect(resent.state.again[0]).toMatchObject({ sends: 2, since: 2 });
     const late = step(resent.state, { spec: tolerant, failures: [overtime(1)] }, runNotes(), 22_000);
@@ -158,17 +158,17 @@ describe("failures of tasks", () => {
     expect(draft.ending?.error?.code).toBe("storage-lost");
   });
 
-  test("a finish that ended its process is alone from the next send on, and the third such end fails the run", () => {
+  test("a finish that ended its process is isolated from the next send on, and the third such end fails the run", () => {
     const died = (sends: number) =>
       Array.from({ length: sends }, (_, at) =>
         failure({ kind: "finish" }, at + 1, "poison", 1, { code: "process-ended" }),
       );
     const one = step(finishing(), { failures: died(1) });
-    expect(one.state.tasks["finish"]).toMatchObject({ sends: 2, alone: true });
+    expect(one.state.tasks["finish"]).toMatchObject({ sends: 2, isolated: true });
     const two = step(allSent(one.state), { failures: died(2) });
-    expect(two.state.tasks["finish"]).toMatchObject({ sends: 3, alone: true });
+    expect(two.state.tasks["finish"]).toMatchObject({ sends: 3, isolated: true });
     const three = step(allSent(two.state), { failures: died(3) });
-    expect(three.ending?.error?.message).toBe("ended its process 3 times, alone");
+    expect(three.ending?.error?.message).toBe("ended its process 3 times, isolated");
   });
 
   test("a record of a send that the state does not know raises the number of the next one above it", () => {

@@ -7,12 +7,12 @@ import { runBlobs, specBlob } from "../../src/engine/model/runBlobs.ts";
 import { stateSchema } from "../../src/engine/model/state.ts";
 import { forgedRuns, forgedSchedules } from "../support/forgedDocuments.ts";
 import { rangesCalculations } from "../support/rangesCode.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 test("a forged schedule ends no term: runs and other schedules go on, and each process logs it once", async () => {
-  const twin = leadOnTwin();
-  const { storage, names, ports, world } = twin;
-  await twin.ready;
+  const account = leadInMemory();
+  const { storage, names, ports, world } = account;
+  await account.ready;
   for (const { name, body, metadata } of forgedSchedules)
     await storage.blobs.create(names.active, scheduleBlob(name), body, { metadata });
   await anyRunToLead(ports);
@@ -25,11 +25,11 @@ test("a forged schedule ends no term: runs and other schedules go on, and each p
   };
   const run = { calculation: "ranges", params: { chunks: 1, list: false } };
   const { first } = await addSchedule(client, { name: "s", cron: "* * * * *", overlap: "allow", run });
-  await twin.addRun("run1");
-  await twin.lead(90_000);
+  await account.addRun("run1");
+  await account.lead(90_000);
   expect((await storage.blobs.head(names.runs, runBlobs("run1", "uidrun1").state)).kind).toBe("found");
   expect((await storage.blobs.head(names.runs, specBlob(first.run))).kind).toBe("found");
-  const told = twin.log.flatMap(({ event, fields }) =>
+  const told = account.log.flatMap(({ event, fields }) =>
     event === "schedule-stopped" ? fields["schedule"] : [],
   );
   // Those whose times are none of their document's harm are led as any other.
@@ -37,20 +37,20 @@ test("a forged schedule ends no term: runs and other schedules go on, and each p
   expect(told).toEqual(
     expect.arrayContaining(["next", "last", "skipped", "deep", "other", "night$(id)", "a/b", "torn"]),
   );
-  expect(twin.log.filter(({ event }) => event === "run-skipped")).toEqual([]);
+  expect(account.log.filter(({ event }) => event === "run-skipped")).toEqual([]);
 });
 
 test("a forged run ends for itself, and no other is later", async () => {
-  const twin = leadOnTwin();
-  const { storage, names } = twin;
-  await twin.ready;
+  const account = leadInMemory();
+  const { storage, names } = account;
+  await account.ready;
   const forged = forgedRuns("run");
   for (const { files } of forged)
     for (const { name, body, metadata } of files)
       await storage.blobs.create(name.includes("/") ? names.runs : names.active, name, body, { metadata });
-  await twin.addRun("run1");
-  await twin.lead(90_000);
-  const sends = (await twin.stateOf("run1")).cursor;
+  await account.addRun("run1");
+  await account.lead(90_000);
+  const sends = (await account.stateOf("run1")).cursor;
   expect(sends).toBeGreaterThan(0);
   for (const { run } of forged) {
     expect(await storage.blobs.head(names.active, run), run).toEqual({ kind: "missing" });
@@ -58,5 +58,5 @@ test("a forged run ends for itself, and no other is later", async () => {
     const text = state.kind === "found" ? Buffer.from(state.body).toString() : "{}";
     expect(decodeJson(stateSchema, text, run), run).toMatchObject({ phase: "failed" });
   }
-  expect(twin.log.filter(({ event }) => event === "run-skipped")).toEqual([]);
+  expect(account.log.filter(({ event }) => event === "run-skipped")).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { decodeMessage } from "../../src/engine/model/message.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, contentTypeIn, contentTypeOf, planOf } from "../support/runFixtures.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 const slowly = { loopMs: 2_000, fastLoopMs: 2_000 };
 /** A run of six packs that were all sent, and none of which has ended or will be late before the test ends. */
@@ -18,10 +18,10 @@ const atWork = (): State => ({
 });
 
 /** Counts state writes, by run. */
-function countWrites(twin: ReturnType<typeof leadOnTwin>): Map<string, number> {
+function countWrites(account: ReturnType<typeof leadInMemory>): Map<string, number> {
   const writes = new Map<string, number>();
-  const { replace } = twin.storage.blobs;
-  twin.storage.blobs.replace = (container, name, body, write) => {
+  const { replace } = account.storage.blobs;
+  account.storage.blobs.replace = (container, name, body, write) => {
     const id = name.split("/")[0] ?? "";
     if (name.endsWith("state.json")) writes.set(id, (writes.get(id) ?? 0) + 1);
     return replace(container, name, body, write);
@@ -30,85 +30,86 @@ function countWrites(twin: ReturnType<typeof leadOnTwin>): Map<string, number> {
 }
 
 test("handing over a thousand active runs writes only those of which something is ahead of their state", {}, async () => {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const dirty = [3, 40, 41, 500, 777, 998, 999].map((run) => `r${run}`);
   for (let run = 0; run < 1_000; run += 1) {
     // One pack of these is still to be sent; what was sent is recorded a second later at the earliest.
     const ahead = dirty.includes(`r${run}`) ? { cursor: 5, inFlight: 5 } : {};
-    await twin.addRun(`r${run}`, planOf(6), { state: { ...atWork(), ...ahead } });
+    await account.addRun(`r${run}`, planOf(6), { state: { ...atWork(), ...ahead } });
   }
-  const writes = countWrites(twin);
-  const { log } = twin.ports;
+  const writes = countWrites(account);
+  const { log } = account.ports;
   let takenOver = 0;
-  Object.assign(twin.ports, {
+  Object.assign(account.ports, {
     log: (event: LogEvent) => {
-      if (event.event === "run-taken-over" && ++takenOver === 1_000) twin.end();
+      if (event.event === "run-taken-over" && ++takenOver === 1_000) account.end();
       log(event);
     },
   });
-  await twin.lead(600_000, slowly);
+  await account.lead(600_000, slowly);
   expect(takenOver).toBe(1_000);
   expect(new Set(writes.values())).toEqual(new Set([1, 2]));
   expect([...writes].filter(([, times]) => times > 1).map(([id]) => id)).toEqual(dirty);
-  for (const id of dirty) expect(await twin.stateOf(id)).toMatchObject({ cursor: 6, term: 7 });
+  for (const id of dirty) expect(await account.stateOf(id)).toMatchObject({ cursor: 6, term: 7 });
 });
 
 test("one run whose state storage refuses keeps no other from being written at the end", async () => {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const runs = 2 * limits.writesAtOnce;
   const ids = Array.from({ length: runs }, (_, run) => `r${run}`);
-  for (const id of ids) await twin.addRun(id, planOf(6), { state: { ...atWork(), cursor: 5, inFlight: 5 } });
-  const { replace } = twin.storage.blobs;
-  const { log } = twin.ports;
+  for (const id of ids)
+    await account.addRun(id, planOf(6), { state: { ...atWork(), cursor: 5, inFlight: 5 } });
+  const { replace } = account.storage.blobs;
+  const { log } = account.ports;
   let takenOver = 0;
-  Object.assign(twin.ports, {
+  Object.assign(account.ports, {
     log: (event: LogEvent) => {
-      if (event.event === "run-taken-over" && ++takenOver === runs) twin.end();
+      if (event.event === "run-taken-over" && ++takenOver === runs) account.end();
       log(event);
     },
   });
-  twin.storage.blobs.replace = (...write) =>
+  account.storage.blobs.replace = (...write) =>
     takenOver === runs && write[1].startsWith("r99/")
       ? Promise.reject(new StorageError("refused", "LeaseIdMissing", 412, "leased"))
       : replace(...write);
-  await twin.lead(600_000, slowly).catch(() => {});
-  const cursors = await Promise.all(ids.map(async (id) => (await twin.stateOf(id)).cursor));
+  await account.lead(600_000, slowly).catch(() => {});
+  const cursors = await Promise.all(ids.map(async (id) => (await account.stateOf(id)).cursor));
   expect(cursors.filter((cursor) => cursor === 6)).toHaveLength(runs - 1);
 });
 
 test("a leader whose signal fires begins no other batch of runs", async () => {
-  const twin = leadOnTwin();
-  for (let run = 0; run < 100; run += 1) await twin.addRun(`r${run}`, planOf(6), { state: atWork() });
-  const writes = countWrites(twin);
-  const { replace } = twin.storage.blobs;
-  twin.storage.blobs.replace = (...write) => {
+  const account = leadInMemory();
+  for (let run = 0; run < 100; run += 1) await account.addRun(`r${run}`, planOf(6), { state: atWork() });
+  const writes = countWrites(account);
+  const { replace } = account.storage.blobs;
+  account.storage.blobs.replace = (...write) => {
     // The signal comes in the middle of the second batch.
-    if (writes.size === limits.runsAtOnce + 3) twin.end();
+    if (writes.size === limits.runsAtOnce + 3) account.end();
     return replace(...write);
   };
-  await twin.lead(10_000, slowly);
+  await account.lead(10_000, slowly);
   expect(writes.size).toBe(2 * limits.runsAtOnce);
-  expect(twin.world.nowMs()).toBeLessThanOrEqual(10_000);
+  expect(account.world.nowMs()).toBeLessThanOrEqual(10_000);
 });
 
 test.each([
   ["in a poll of a run begins nothing beside its runs", "poll", 0],
   ["in what it does beside its runs begins it once", "beside", 1],
 ])("a leader whose signal fires %s", async (_, where, times) => {
-  const twin = leadOnTwin();
-  await twin.addRun("r", planOf(6), { state: atWork() });
-  const { replace } = twin.storage.blobs;
-  twin.storage.blobs.replace = (...write) => {
-    if (where === "poll") twin.end();
+  const account = leadInMemory();
+  await account.addRun("r", planOf(6), { state: atWork() });
+  const { replace } = account.storage.blobs;
+  account.storage.blobs.replace = (...write) => {
+    if (where === "poll") account.end();
     return replace(...write);
   };
   let begun = 0;
   const beside = async () => {
     begun += 1;
-    twin.end();
+    account.end();
   };
-  const term = newTerm(twin.ports, twin.leader);
-  await twin.world.finish(coordinate(term, slowly, beside));
+  const term = newTerm(account.ports, account.leader);
+  await account.world.finish(coordinate(term, slowly, beside));
   expect(begun).toBe(times);
 });
 
@@ -118,26 +119,26 @@ test.each([
 ])(
   "a leader that ends writes what is ahead of a state, and nothing if its lease is lost (%j)",
   async (isLost, times) => {
-    const twin = leadOnTwin();
+    const account = leadInMemory();
     // The pack that is still to be sent is recorded a second later at the earliest.
-    await twin.addRun("r", planOf(6), { state: { ...atWork(), cursor: 5, inFlight: 5 } });
-    const writes = countWrites(twin);
+    await account.addRun("r", planOf(6), { state: { ...atWork(), cursor: 5, inFlight: 5 } });
+    const writes = countWrites(account);
     const lost = new AbortController();
-    Object.assign(twin.leader, { lost: lost.signal });
+    Object.assign(account.leader, { lost: lost.signal });
     const beside = async () => {
       if (isLost) lost.abort();
-      twin.end();
+      account.end();
     };
-    const term = newTerm(twin.ports, twin.leader);
-    await twin.world.finish(coordinate(term, slowly, beside));
+    const term = newTerm(account.ports, account.leader);
+    await account.world.finish(coordinate(term, slowly, beside));
     expect(writes).toEqual(new Map([["r", times]]));
   },
 );
 
 test("a planned end records what was sent after a write without a reply, too", async () => {
-  const twin = leadOnTwin();
-  const { storage, names, world, leader } = twin;
-  await twin.addRun("r", planOf(100), { marker: { cap: 10 } });
+  const account = leadInMemory();
+  const { storage, names, world, leader } = account;
+  await account.addRun("r", planOf(100), { marker: { cap: 10 } });
   const clock = world.clock();
   const contentType = contentTypeIn(planOf(100), "r", 100);
   const done = async (from: number, to: number) => {
@@ -164,8 +165,8 @@ test("a planned end records what was sent after a write without a reply, too", a
     void done(0, 5);
   });
   clock.after(7_000, () => void done(5, 10));
-  await twin.lead(20_000);
-  const { cursor } = await twin.stateOf("r");
+  await account.lead(20_000);
+  const { cursor } = await account.stateOf("r");
   const most = Math.max(...sent);
   expect(cursor).toBe(most + 1);
 });
@@ -174,10 +175,10 @@ test.each([
   ["final state got no reply", true],
   ["marker could not be removed", false],
 ])("a run whose %s is not written again at a planned end", async (_, noReply) => {
-  const twin = leadOnTwin();
-  const { storage, leader, names } = twin;
-  const { clock } = twin.ports;
-  await twin.addRun("r", planOf(6), { state: atWork() });
+  const account = leadInMemory();
+  const { storage, leader, names } = account;
+  const { clock } = account.ports;
+  await account.addRun("r", planOf(6), { state: atWork() });
   const contentType = contentTypeOf(100);
   const done = (pack: number) =>
     void storage.blobs.create(names.runs, runBlobs("r", "uidr").part(0, pack), "x", { contentType });
@@ -189,7 +190,7 @@ test.each([
     const { phase } = JSON.parse(String(body)) as State;
     phases.push(phase);
     if (phase !== "cancelled" || leader.signal.aborted) return reply;
-    twin.end();
+    account.end();
     if (noReply) throw new StorageError("busy", "", undefined, "no answer");
     return reply;
   };
@@ -197,8 +198,8 @@ test.each([
   clock.after(3_000, () => done(0));
   // The state is written once a second at most, so the second outcome is not in it when the cancel comes.
   clock.after(3_300, () => done(1));
-  clock.after(3_600, () => void twin.mark("r", { want: "cancelled", command: 1 }));
-  await twin.lead(20_000);
+  clock.after(3_600, () => void account.mark("r", { want: "cancelled", command: 1 }));
+  await account.lead(20_000);
   expect(phases.at(-1)).toBe("cancelled");
   expect(phases.filter((phase) => phase === "cancelled")).toHaveLength(1);
 });

@@ -3,7 +3,7 @@ import { electionSettings, fastTakeover } from "../../src/election/settings.ts";
 import { Coordinator } from "../../src/engine/leader/tick.ts";
 import { makePollBackoff } from "../../src/host/queueTrigger.ts";
 import type { VirtualClock } from "../support/virtualClock.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 /** Of Azurite on a quiet machine, about. */
 const roundTripMs = 8;
@@ -17,7 +17,7 @@ const election = {
  * of a wake from the emulator, which is quicker still.
  */
 async function handOverMs(seed: number, settings: keyof typeof election): Promise<number> {
-  const { world, storage, names, addRun } = leadOnTwin();
+  const { world, storage, names, addRun } = leadInMemory();
   const { random } = world;
   for (let draw = 0; draw < seed; draw += 1) random.number();
   await addRun("r");

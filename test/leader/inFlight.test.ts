@@ -4,17 +4,17 @@ import { wantedOf } from "../../src/engine/leader/decide/want.ts";
 import { judgeInFlight } from "../../src/engine/leader/inFlight/resend.ts";
 import { stuckAfterMs } from "../../src/engine/leader/inFlight/seen.ts";
 import type { Lists, RunNotes } from "../../src/engine/leader/notes.ts";
-import { type SeenSign, turnKey } from "../../src/engine/leader/seen.ts";
+import { type SeenHeartbeat, turnKey } from "../../src/engine/leader/seen.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { Work } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, marker, packFailure, parts, runNotes, seen } from "../support/runFixtures.ts";
 import {
   draftOf,
+  heartbeatOf,
   limitMs,
   listedAt,
   observedAt,
-  signOf,
   startMs,
   step,
   type Told,
@@ -37,7 +37,7 @@ const judge = (state: State, afterMs: number, told: Told, notes = runNotes()): D
     observed: observedAt(afterMs, {
       packs: waitingFor(...others, ...(told.packs?.waiting === undefined ? [] : [work])),
       urgent: told.urgent ?? {},
-      signs: told.signs ?? [],
+      heartbeats: told.heartbeats ?? [],
     }),
   });
 
@@ -54,8 +54,8 @@ function resends(state: State, notes: RunNotes, { fromMs = 1_000, toMs = 60_000,
 }
 
 const resend = { pack: 14, send: 2, urgent: true, repeat: true };
-const sign = (more: Partial<SeenSign> = {}) => signOf(work, more);
-const dead = (more: Partial<SeenSign> = {}) => sign({ live: false, silentMs: 6_100, ...more });
+const heartbeat = (more: Partial<SeenHeartbeat> = {}) => heartbeatOf(work, more);
+const dead = (more: Partial<SeenHeartbeat> = {}) => heartbeat({ live: false, silentMs: 6_100, ...more });
 
 describe("a pack in flight", () => {
   const nothing: Draft["packs"] = [];
@@ -63,23 +63,35 @@ describe("a pack in flight", () => {
   test.each<[string, Told, readonly object[]]>([
     ["waits in the queue and is not resent", { packs: row }, nothing],
     ["waits in the urgent queue and is not resent", { urgent: row }, nothing],
-    ["is computed under a live sign and is not resent", { signs: [sign()] }, nothing],
-    ["is held under a live sign and is not resent", { signs: [sign({ begun: false })] }, nothing],
-    ["has a live sign beside a stale one and is not resent", { signs: [dead(), sign()] }, nothing],
-    ["was begun under a sign that is stale: resent alone", { signs: [dead()] }, [{ ...resend, alone: true }]],
+    ["is computed under a live heartbeat and is not resent", { heartbeats: [heartbeat()] }, nothing],
     [
-      "was begun by a process that its supervisor saw end: resent alone",
-      { signs: [dead({ silentMs: 10, ended: "SIGKILL" })] },
-      [{ ...resend, alone: true }],
+      "is held under a live heartbeat and is not resent",
+      { heartbeats: [heartbeat({ begun: false })] },
+      nothing,
     ],
     [
-      "was only held under a sign that is stale: resent beside other work",
-      { signs: [dead({ begun: false })] },
-      [{ ...resend, alone: false }],
+      "has a live heartbeat beside a stale one and is not resent",
+      { heartbeats: [dead(), heartbeat()] },
+      nothing,
     ],
-    ["has a stale sign but waits in the queue", { signs: [dead()], packs: row }, nothing],
-    ["has a stale sign of another generation", { signs: [dead({ generation: 2 })] }, nothing],
-    ["has a stale sign of another uid", { signs: [dead({ uid: "x" })] }, nothing],
+    [
+      "was begun under a heartbeat that is stale: resent isolated",
+      { heartbeats: [dead()] },
+      [{ ...resend, isolated: true }],
+    ],
+    [
+      "was begun by a process that its supervisor saw end: resent isolated",
+      { heartbeats: [dead({ silentMs: 10, ended: "SIGKILL" })] },
+      [{ ...resend, isolated: true }],
+    ],
+    [
+      "was only held under a heartbeat that is stale: resent beside other work",
+      { heartbeats: [dead({ begun: false })] },
+      [{ ...resend, isolated: false }],
+    ],
+    ["has a stale heartbeat but waits in the queue", { heartbeats: [dead()], packs: row }, nothing],
+    ["has a stale heartbeat of another generation", { heartbeats: [dead({ generation: 2 })] }, nothing],
+    ["has a stale heartbeat of another uid", { heartbeats: [dead({ uid: "x" })] }, nothing],
     ["was taken a moment ago", {}, nothing],
   ])("%s", (_what, told, expected) => {
     const { packs, records } = judge(sent(runNotes()), 1_000, told);
@@ -89,8 +101,8 @@ describe("a pack in flight", () => {
 
   test.each<[string, (ageMs: number) => Told]>([
     ["waits in the queue", () => ({ packs: waitingFor(work) })],
-    ["waits in a process that lives", (ageMs) => ({ signs: [sign({ begun: false, ageMs })] })],
-    ["is computed by a process that lives", (ageMs) => ({ signs: [sign({ ageMs })] })],
+    ["waits in a process that lives", (ageMs) => ({ heartbeats: [heartbeat({ begun: false, ageMs })] })],
+    ["is computed by a process that lives", (ageMs) => ({ heartbeats: [heartbeat({ ageMs })] })],
   ])("is never resent while it %s", (_what, told) => {
     const notes = runNotes();
     let state = sent(notes);
@@ -109,31 +121,31 @@ describe("a pack in flight", () => {
       observed: observedAt(1_000, {
         packs: { ...waitingFor(work, ...others.slice(1)), firstPack },
         urgent: {},
-        signs: [signOf(others[0] as Work, { live: false, silentMs: 6_100 })],
+        heartbeats: [heartbeatOf(others[0] as Work, { live: false, silentMs: 6_100 })],
       }),
     });
-    expect(packs).toEqual([{ ...resend, pack: 15, alone: true }]);
+    expect(packs).toEqual([{ ...resend, pack: 15, isolated: true }]);
   });
 
-  test("whose process died is resent once, though the stale sign stays for minutes", () => {
+  test("whose process died is resent once, though the stale heartbeat stays for minutes", () => {
     const notes = runNotes();
     let state = sent(notes);
     const sends: object[] = [];
     for (let afterMs = 1_000; afterMs <= 600_000; afterMs += 1_000) {
-      const told = afterMs === 1_000 ? {} : { signs: [sign({ send: 2, alone: true })] };
-      const draft = judge(state, afterMs, { signs: [dead(), ...(told.signs ?? [])] }, notes);
+      const told = afterMs === 1_000 ? {} : { heartbeats: [heartbeat({ send: 2, isolated: true })] };
+      const draft = judge(state, afterMs, { heartbeats: [dead(), ...(told.heartbeats ?? [])] }, notes);
       sends.push(...draft.packs);
       state = draft.state;
     }
-    expect(sends).toEqual([{ ...resend, alone: true }]);
-    expect(state.again[14]).toMatchObject({ sends: 2, since: 2, lost: 0, alone: true });
+    expect(sends).toEqual([{ ...resend, isolated: true }]);
+    expect(state.again[14]).toMatchObject({ sends: 2, since: 2, lost: 0, isolated: true });
     expect(state.sentAgain).toBe(1);
   });
 
-  test("that a live sign has told of for longer than any attempt takes counts as one without a sign", () => {
+  test("that a live heartbeat has told of for longer than any attempt takes counts as one without a heartbeat", () => {
     const notes = runNotes();
     const stuckMs = stuckAfterMs({ limitMs });
-    const held = (ageMs: number) => ({ signs: [sign({ ageMs: ageMs - 1_000, silentMs: 1_000 })] });
+    const held = (ageMs: number) => ({ heartbeats: [heartbeat({ ageMs: ageMs - 1_000, silentMs: 1_000 })] });
     let { state } = judge(sent(notes), 1_000, held(stuckMs), notes);
     for (const [afterMs, resent] of [
       [3_000, 0],
@@ -157,7 +169,7 @@ describe("a pack that was taken and that nobody has", () => {
     const early = judge(state, 1_000 + lostMs, {}, notes);
     expect(early.packs).toEqual([]);
     const { packs, state: next } = judge(early.state, 1_001 + lostMs, {}, notes);
-    expect(packs).toEqual([{ ...resend, alone: false }]);
+    expect(packs).toEqual([{ ...resend, isolated: false }]);
     expect(next.again[14]).toMatchObject({ sends: 2, since: 2, lost: 1 });
   });
 
@@ -182,7 +194,7 @@ describe("a pack that was taken and that nobody has", () => {
   test("counts from when it was last seen, not from when it was taken", () => {
     const notes = runNotes();
     let { state } = judge(sent(notes), 1_000, {}, notes);
-    ({ state } = judge(state, 2_900, { signs: [sign()] }, notes));
+    ({ state } = judge(state, 2_900, { heartbeats: [heartbeat()] }, notes));
     expect(resends(state, notes, { fromMs: 3_000, toMs: 10_000 })[0]).toBe(5_000);
   });
 
@@ -228,15 +240,15 @@ describe("a pack that was taken and that nobody has", () => {
   });
 });
 
-test("a pack whose sign is stale is not resent before failures were listed after that sign, which may tell how it ended", () => {
+test("a pack whose heartbeat is stale is not resent before failures were listed after that heartbeat, which may tell how it ended", () => {
   const notes = runNotes();
   const state = sent(notes);
-  const observed = observedAt(5_000, { signs: [dead()], packs: waitingFor(...others) });
+  const observed = observedAt(5_000, { heartbeats: [dead()], packs: waitingFor(...others) });
   const decide = (lists: Lists) => step(state, { lists }, notes, 5_000, { observed });
   const early = decide(listedAt(5_000 - limits.lostMsMin));
   expect([early.packs, notes.wantsFailures]).toEqual([[], true]);
   const listed = decide(listedAt(5_001 - limits.lostMsMin));
-  expect([listed.packs, notes.wantsFailures]).toEqual([[{ ...resend, alone: true }], false]);
+  expect([listed.packs, notes.wantsFailures]).toEqual([[{ ...resend, isolated: true }], false]);
 });
 
 describe("the last loss of a pack", () => {
@@ -258,29 +270,33 @@ describe("the last loss of a pack", () => {
 
   test("may be that of a process that only held it, and is none where it had begun", () => {
     const state = { ...sent(runNotes()), again: { 14: nine } };
-    const held = judge(state, 1_000, { signs: [dead({ send: 12, begun: false })] });
+    const held = judge(state, 1_000, { heartbeats: [dead({ send: 12, begun: false })] });
     expect([held.packs, held.records]).toEqual([[], [lost]]);
-    const begun = judge(state, 1_000, { signs: [dead({ send: 12 })] });
-    expect([begun.packs, begun.records]).toEqual([[{ ...resend, send: 13, alone: true }], []]);
+    const begun = judge(state, 1_000, { heartbeats: [dead({ send: 12 })] });
+    expect([begun.packs, begun.records]).toEqual([[{ ...resend, send: 13, isolated: true }], []]);
     expect(begun.state.again[14]).toMatchObject({ lost: 9 });
   });
 });
 
-describe("a pack whose process died while the pack was alone in it", () => {
-  const alone = { sends: 2, atMs: startMs, since: 2, lost: 0, alone: true };
-  const stateOf = (notes: RunNotes) => ({ ...sent(notes), again: { 14: alone } });
-  const died = (silentMs: number, more: Partial<SeenSign> = {}) => ({
-    signs: [dead({ send: 2, alone: true, silentMs, ...more })],
+describe("a pack whose process died while the pack was isolated in it", () => {
+  const isolated = { sends: 2, atMs: startMs, since: 2, lost: 0, isolated: true };
+  const stateOf = (notes: RunNotes) => ({ ...sent(notes), again: { 14: isolated } });
+  const died = (silentMs: number, more: Partial<SeenHeartbeat> = {}) => ({
+    heartbeats: [dead({ send: 2, isolated: true, silentMs, ...more })],
   });
 
   test.each<[string, Told, string | undefined]>([
-    ["is waited for until its sign is silent for more than 15 s", died(limits.deathAloneMs), undefined],
-    ["is then recorded", died(15_001), "no sign of life for 15 s"],
+    [
+      "is waited for until its heartbeat is silent for more than 15 s",
+      died(limits.isolatedDeathMs),
+      undefined,
+    ],
+    ["is then recorded", died(15_001), "no heartbeat for 15 s"],
     ["is recorded at once where the supervisor saw the end", died(100, { ended: "SIGKILL" }), "SIGKILL"],
   ])("%s, and not resent by that decision", (_what, told, how) => {
     const notes = runNotes();
     const { packs, records } = judge(stateOf(notes), 20_000, told, notes);
-    const message = `the process of node-1 ended while it computed this alone: ${how}`;
+    const message = `the process of node-1 ended while it computed nothing else: ${how}`;
     const record = { work, send: 2, code: "process-ended", message, final: undefined };
     expect([packs, records]).toEqual([[], how === undefined ? [] : [record]]);
     expect(notes.wantsFailures).toBe(how !== undefined);
@@ -288,10 +304,10 @@ describe("a pack whose process died while the pack was alone in it", () => {
 
   test("is resent at once where it had not begun", () => {
     const { packs, records } = judge(stateOf(runNotes()), 20_000, died(6_100, { begun: false }));
-    expect([packs, records]).toEqual([[{ ...resend, send: 3, alone: true }], []]);
+    expect([packs, records]).toEqual([[{ ...resend, send: 3, isolated: true }], []]);
   });
 
-  test("is replaced, alone, once the record is listed; the third such record fails it", () => {
+  test("is replaced, isolated, once the record is listed; the third such record fails it", () => {
     const notes = runNotes();
     let state: State = stateOf(notes);
     const failures: ReturnType<typeof packFailure>[] = [];
@@ -304,29 +320,30 @@ describe("a pack whose process died while the pack was alone in it", () => {
       );
       const next = step(draft.state, { failures }, notes, afterMs + 500);
       if (send < 4) {
-        expect(next.packs).toEqual([{ ...resend, send: send + 1, alone: true }]);
+        expect(next.packs).toEqual([{ ...resend, send: send + 1, isolated: true }]);
         state = next.state;
-      } else expect(next.ending?.error?.message).toBe("chunk 14: ended its process 3 times, alone");
+      } else expect(next.ending?.error?.message).toBe("chunk 14: ended its process 3 times, isolated");
     }
   });
 });
 
 describe("the last pack of a run", () => {
-  const slow = (ageMs: number, more: Partial<SeenSign> = {}) => sign({ ageMs, silentMs: 1_000, ...more });
-  const last = (done: number, told: SeenSign, state = sent(runNotes(), { done })) =>
+  const slow = (ageMs: number, more: Partial<SeenHeartbeat> = {}) =>
+    heartbeat({ ageMs, silentMs: 1_000, ...more });
+  const last = (done: number, told: SeenHeartbeat, state = sent(runNotes(), { done })) =>
     step(state, {}, runNotes(), 30_000, {
-      observed: observedAt(30_000, { signs: [told], packs: waitingFor(...others.slice(0, -1)) }),
+      observed: observedAt(30_000, { heartbeats: [told], packs: waitingFor(...others.slice(0, -1)) }),
     });
-  const slowest = signOf(packWork(19), { ageMs: 2_001 });
+  const slowest = heartbeatOf(packWork(19), { ageMs: 2_001 });
 
   test("is doubled once where it is slow though its process lives, and both sends are waited for", () => {
     const { packs, state } = last(19, slowest);
-    expect(packs).toEqual([{ ...resend, pack: 19, alone: false }]);
+    expect(packs).toEqual([{ ...resend, pack: 19, isolated: false }]);
     expect(state.again[19]).toMatchObject({ sends: 2, since: 1, lost: 0 });
     expect(last(19, slowest, state).packs).toEqual([]);
   });
 
-  test.each<[string, number, SeenSign]>([
+  test.each<[string, number, SeenHeartbeat]>([
     ["has not been computed for thrice the p95", 19, { ...slowest, ageMs: 2_000 }],
     ["was last told of too long ago", 19, { ...slowest, fresh: false }],
     ["waits for a thread", 19, { ...slowest, begun: false }],
@@ -335,10 +352,10 @@ describe("the last pack of a run", () => {
     expect(last(done, { ...told, work: packWork(19) }).packs).toEqual([]);
   });
 
-  test("is not doubled where it is alone in its process", () => {
-    const again = { 19: { sends: 2, atMs: startMs, since: 2, lost: 0, alone: true } };
+  test("is not doubled where it is isolated in its process", () => {
+    const again = { 19: { sends: 2, atMs: startMs, since: 2, lost: 0, isolated: true } };
     const state = { ...sent(runNotes(), { done: 19 }), again };
-    expect(last(19, { ...slowest, send: 2, alone: true }, state).packs).toEqual([]);
+    expect(last(19, { ...slowest, send: 2, isolated: true }, state).packs).toEqual([]);
   });
 
   test("is not doubled while packs are left to send", () => {
@@ -348,7 +365,7 @@ describe("the last pack of a run", () => {
 });
 
 describe("no pack is judged", () => {
-  const told = { signs: [dead()] };
+  const told = { heartbeats: [dead()] };
 
   test("where nothing was observed, however late it is, and nothing counts as taken", () => {
     const notes = runNotes();
@@ -366,7 +383,7 @@ describe("no pack is judged", () => {
     }
   });
 
-  test("by signs and messages of another turn: after a resume packs count from their new sends", () => {
+  test("by heartbeats and messages of another turn: after a resume packs count from their new sends", () => {
     const notes = runNotes();
     const paused = { ...marker, want: "paused", turn: 1, command: 1 } as const;
     const before = judge(sent(notes), 1_000, {}, notes).state;
@@ -375,7 +392,7 @@ describe("no pack is judged", () => {
     const first = step(rested, { ...resumed, parts: parts(0, 14) }, notes, 5_000);
     expect(first.packs.map(({ pack, send }) => [pack, send])).toContainEqual([14, 2]);
     expect(first.state.taken).toEqual([]);
-    const observed = observedAt(6_200, { signs: [dead()], packs: waitingFor(...others) });
+    const observed = observedAt(6_200, { heartbeats: [dead()], packs: waitingFor(...others) });
     const draft = step(first.state, resumed, notes, 6_200, { observed });
     expect([draft.packs, draft.records]).toEqual([[], []]);
   });

@@ -6,9 +6,9 @@ import type { State } from "../../src/engine/model/state.ts";
 import { computing, failure, marker, parts, runNotes } from "../support/runFixtures.ts";
 import {
   allSent,
+  heartbeatOf,
   listedAt,
   observedAt,
-  signOf,
   startMs,
   step,
   type Told,
@@ -23,13 +23,16 @@ const finishing = (more: Partial<State> = {}): State => ({
 });
 const judge = (state: State, afterMs: number, told: Told = {}, notes = runNotes()) =>
   step(state, {}, notes, afterMs, { observed: observedAt(afterMs, told) });
-const dead = signOf(finish, { live: false, silentMs: 6_100 });
+const dead = heartbeatOf(finish, { live: false, silentMs: 6_100 });
 
 describe("a task in flight", () => {
   test.each<[string, (afterMs: number) => Told]>([
     ["waits in the urgent queue", () => ({ urgent: waitingFor(finish) })],
-    ["waits in a process that lives", (ageMs) => ({ signs: [signOf(finish, { begun: false, ageMs })] })],
-    ["is done by a process that lives", (ageMs) => ({ signs: [signOf(finish, { ageMs })] })],
+    [
+      "waits in a process that lives",
+      (ageMs) => ({ heartbeats: [heartbeatOf(finish, { begun: false, ageMs })] }),
+    ],
+    ["is done by a process that lives", (ageMs) => ({ heartbeats: [heartbeatOf(finish, { ageMs })] })],
   ])("is never resent while it %s, however slow it is", (_what, told) => {
     const notes = runNotes();
     let state = finishing({ taskMsMax: { finish: 100 } });
@@ -79,30 +82,30 @@ describe("a task in flight", () => {
     expect(tasksOf(judge(again, 7_001, {}, notes))).toHaveLength(1);
   });
 
-  test("is resent at once, alone, where it was begun under a sign that is stale", () => {
-    const draft = judge(finishing(), 1_000, { signs: [dead] });
+  test("is resent at once, isolated, where it was begun under a heartbeat that is stale", () => {
+    const draft = judge(finishing(), 1_000, { heartbeats: [dead] });
     expect(tasksOf(draft)).toEqual([{ kind: "finish", send: 2 }]);
-    expect(draft.state.tasks["finish"]).toMatchObject({ sends: 2, since: 2, lost: 0, alone: true });
-    // The sign stays, and tells only of the send before.
-    expect(tasksOf(judge(allSent(draft.state), 2_000, { signs: [dead] }))).toEqual([]);
+    expect(draft.state.tasks["finish"]).toMatchObject({ sends: 2, since: 2, lost: 0, isolated: true });
+    // The heartbeat stays, and tells only of the send before.
+    expect(tasksOf(judge(allSent(draft.state), 2_000, { heartbeats: [dead] }))).toEqual([]);
   });
 
   test("is resent at once beside other work where the process that died only held it", () => {
-    const { state } = judge(finishing(), 1_000, { signs: [{ ...dead, begun: false }] });
+    const { state } = judge(finishing(), 1_000, { heartbeats: [{ ...dead, begun: false }] });
     expect(state.tasks["finish"]).toMatchObject({ sends: 2, since: 2, lost: 1 });
-    expect(state.tasks["finish"]?.alone).toBeUndefined();
+    expect(state.tasks["finish"]?.isolated).toBeUndefined();
   });
 
-  test("fails the run by the third record of a process that died while the task was alone in it", () => {
+  test("fails the run by the third record of a process that died while the task was isolated in it", () => {
     const notes = runNotes();
-    let { state } = judge(finishing(), 1_000, { signs: [dead] }, notes);
+    let { state } = judge(finishing(), 1_000, { heartbeats: [dead] }, notes);
     const failures: ReturnType<typeof failure>[] = [];
     for (const send of [2, 3, 4]) {
-      const sign = { ...dead, send, alone: true, silentMs: limits.deathAloneMs };
+      const heartbeat = { ...dead, send, isolated: true, silentMs: limits.isolatedDeathMs };
       const sentAgain = allSent(state);
-      expect(judge(sentAgain, send * 20_000, { signs: [sign] }, notes).records).toEqual([]);
-      const surely = { ...sign, silentMs: limits.deathAloneMs + 1 };
-      const draft = judge(sentAgain, send * 20_000 + 1, { signs: [surely] }, notes);
+      expect(judge(sentAgain, send * 20_000, { heartbeats: [heartbeat] }, notes).records).toEqual([]);
+      const surely = { ...heartbeat, silentMs: limits.isolatedDeathMs + 1 };
+      const draft = judge(sentAgain, send * 20_000 + 1, { heartbeats: [surely] }, notes);
       expect([tasksOf(draft), draft.records]).toMatchObject([[], [{ send, code: "process-ended" }]]);
       failures.push(
         ...draft.records.map(({ code, message }) => failure(finish, send, "poison", 1, { code, message })),
@@ -110,7 +113,7 @@ describe("a task in flight", () => {
       const next = step(draft.state, { failures }, notes, send * 20_000 + 500);
       state = next.state;
       if (send < 4) expect(tasksOf(next)).toEqual([{ kind: "finish", send: send + 1 }]);
-      else expect(next.ending?.error?.message).toBe("ended its process 3 times, alone");
+      else expect(next.ending?.error?.message).toBe("ended its process 3 times, isolated");
     }
   });
 
@@ -131,9 +134,9 @@ describe("a task in flight", () => {
     const task = { sends: 1, atMs: startMs, lost: 0, since: 1, sent: true };
     const sealed = { 0: { gen: 1, node: false } };
     const state: State = { ...computing(400), paused: true, tasks: { [name]: task }, sealed };
-    const sign = signOf({ kind: "node", level: 1, index: 0 }, { live: false, silentMs: 6_100 });
+    const heartbeat = heartbeatOf({ kind: "node", level: 1, index: 0 }, { live: false, silentMs: 6_100 });
     const found = { marker: { ...marker, want: "paused" as const } };
-    const observed = observedAt(1_000, { signs: [sign] });
+    const observed = observedAt(1_000, { heartbeats: [heartbeat] });
     expect(tasksOf(step(state, found, runNotes(), 1_000, { observed }))).toEqual([
       { kind: "combine", send: 2 },
     ]);
@@ -182,7 +185,7 @@ describe("a task in flight", () => {
 
   test("is not judged before it was sent, nor where nothing was observed", () => {
     const tasks = { finish: { sends: 1, atMs: startMs, lost: 0, since: 1 } };
-    const unsent = judge(finishing({ tasks }), 600_000, { signs: [dead] });
+    const unsent = judge(finishing({ tasks }), 600_000, { heartbeats: [dead] });
     expect(unsent.state.tasks).toEqual(tasks);
     expect(step(finishing(), {}, runNotes(), 600_000).state.tasks["finish"]?.sends).toBe(1);
   });

@@ -3,33 +3,33 @@ import { StorageError } from "../../src/engine/model/errors.ts";
 import { packsOf, shardOf } from "../../src/engine/model/packs.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { contentTypeIn, planOf } from "../support/runFixtures.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 /** Runs side by side; when all that was sent is computed, each is cancelled with `keep`. Partials and those that count. */
 async function keptOf(runs: number, packs = 300) {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const plan = planOf(packs);
   const ids = Array.from({ length: runs }, (_, index) => `r${index}`);
-  for (const id of ids) await twin.addRun(id, plan);
-  await twin.lead(60_000);
+  for (const id of ids) await account.addRun(id, plan);
+  await account.lead(60_000);
   const there = new Map<string, number>();
   for (const id of ids) {
-    const { cursor, layout } = await twin.stateOf(id);
+    const { cursor, layout } = await account.stateOf(id);
     if (layout === undefined) throw new Error("no layout");
     expect(cursor).toBeLessThanOrEqual(packsOf(layout));
     for (let pack = 0; pack < cursor; pack += 1) {
       const name = runBlobs(id, `uid${id}`).part(shardOf(layout, pack), pack);
       const contentType = contentTypeIn(plan, id);
-      await twin.storage.blobs.create(twin.names.runs, name, "x", { contentType });
+      await account.storage.blobs.create(account.names.runs, name, "x", { contentType });
     }
     there.set(id, cursor);
   }
-  for (const id of ids) await twin.mark(id, { want: "cancelled", keep: "1", command: 1 });
-  twin.nextTerm();
-  await twin.lead(60_000);
+  for (const id of ids) await account.mark(id, { want: "cancelled", keep: "1", command: 1 });
+  account.nextTerm();
+  await account.lead(60_000);
   const lost: string[] = [];
   for (const id of ids) {
-    const { packsDone, packsFailed } = await twin.stateOf(id);
+    const { packsDone, packsFailed } = await account.stateOf(id);
     if (packsDone !== there.get(id))
       lost.push(`${id}: ${there.get(id)} partials, ${packsDone} kept, ${packsFailed} given up`);
   }
@@ -49,25 +49,25 @@ test.each([
 );
 
 test("forty runs that share a deadline keep what was done before it", async () => {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const deadline = { ms: 60_000, keep: true };
   const ids = Array.from({ length: 40 }, (_, index) => `r${index}`);
-  for (const id of ids) await twin.addRun(id, planOf(200), { spec: { deadline } });
-  const clock = twin.world.clock();
+  for (const id of ids) await account.addRun(id, planOf(200), { spec: { deadline } });
+  const clock = account.world.clock();
   // 150 of the 200 packs of each run: 100 early, 50 at 59 s, when the deadline is at 60 s.
   const done = (from: number, to: number) => {
     for (const id of ids)
       for (let pack = from; pack < to; pack += 1)
-        void twin.storage.blobs.create(twin.names.runs, runBlobs(id, `uid${id}`).part(0, pack), "x", {
+        void account.storage.blobs.create(account.names.runs, runBlobs(id, `uid${id}`).part(0, pack), "x", {
           contentType: contentTypeIn(planOf(200), id, 1_000, { deadline }),
         });
   };
   clock.after(30_000, () => done(0, 100));
   clock.after(59_500, () => done(100, 150));
-  await twin.lead(120_000);
+  await account.lead(120_000);
   const lost: string[] = [];
   for (const id of ids) {
-    const { packsDone } = await twin.stateOf(id);
+    const { packsDone } = await account.stateOf(id);
     if (packsDone < 150) lost.push(`${id}: 150 partials, ${packsDone} kept`);
   }
   expect(lost).toEqual([]);
@@ -80,10 +80,10 @@ test.each([
   ["is past its deadline with keep keeps the packs that were sent before a send", deadline, undefined, false],
   ["is cancelled with keep keeps its packs of which each send", {}, cancel, true],
 ])("a run that %s of its leader got no reply", async (_, spec, command, each) => {
-  const twin = leadOnTwin();
-  const { storage, names, world } = twin;
+  const account = leadInMemory();
+  const { storage, names, world } = account;
   const plan = planOf(300);
-  await twin.addRun("r", plan, { spec });
+  await account.addRun("r", plan, { spec });
   const { send } = storage.queues;
   storage.queues.send = async (queue, text, options) => {
     const sent = await send(queue, text, options);
@@ -98,7 +98,7 @@ test.each([
       void storage.blobs.create(names.runs, name, "x", { contentType });
     }
   });
-  if (command !== undefined) world.clock().after(20_000, () => void twin.mark("r", command));
-  await twin.lead(60_000);
-  expect(await twin.stateOf("r")).toMatchObject({ keep: true, packsDone: 100, packsFailed: 200 });
+  if (command !== undefined) world.clock().after(20_000, () => void account.mark("r", command));
+  await account.lead(60_000);
+  expect(await account.stateOf("r")).toMatchObject({ keep: true, packsDone: 100, packsFailed: 200 });
 });

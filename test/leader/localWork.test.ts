@@ -5,7 +5,7 @@ import { Coordinator } from "../../src/engine/leader/tick.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { WorkMessage } from "../../src/engine/model/message.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 const message: WorkMessage = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0, kind: "plan" };
 const work = { urgent: true, calculation: "c", limitMs: 60_000 };
@@ -20,12 +20,12 @@ function worker() {
   };
 }
 
-test("what was sent before, and what must run alone, is never computed by the leader's own worker", () => {
+test("what was sent before, and what must be isolated, is never computed by the leader's own worker", () => {
   const clock = virtualWorld().clock();
   const local = localWork({ worker: worker(), clock }, { untilMs: Number.POSITIVE_INFINITY });
   const takes = (more: Partial<WorkMessage>) =>
     local.take({ ...message, ...more } as WorkMessage, work, () => {});
-  expect([takes({}), takes({ repeat: true }), takes({ alone: true })]).toEqual([true, false, false]);
+  expect([takes({}), takes({ repeat: true }), takes({ isolated: true })]).toEqual([true, false, false]);
 });
 
 test("only what can reach its time limit before the host ends the invocation is taken", () => {
@@ -55,11 +55,11 @@ test("each end says how much of its run is left, and all have ended when it is s
 });
 
 test("an invocation that led lasts until its own work has ended, and meanwhile another may lead in this process", async () => {
-  const twin = leadOnTwin();
-  await twin.addRun("r");
+  const account = leadInMemory();
+  await account.addRun("r");
   const own = worker();
-  const clock = twin.world.clock();
-  const { storage, names, world } = twin;
+  const clock = account.world.clock();
+  const { storage, names, world } = account;
   const stopping = new AbortController();
   const one = new Coordinator(
     { storage, names, clock, random: world.random, worker: own, log() {}, onElection() {} },

@@ -5,8 +5,8 @@ import type { Marker } from "../../src/engine/model/marker.ts";
 import { spentOf } from "../../src/engine/model/spent.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { marker, packFailure, parts, planOf, runNotes } from "../support/runFixtures.ts";
-import { first, observedAt, signOf, startMs, step } from "./deciding.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { first, heartbeatOf, observedAt, startMs, step } from "./deciding.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 /** Of 64 packs of 10 s, on instances with two threads: about $0.0003 each with what leading them costs. */
 const plan = { ...planOf(64), packMs: 10_000, workers: 8, instance: { mb: 2_048, threads: 2 } };
@@ -131,7 +131,10 @@ describe("the rest of a run at its max cost", () => {
     const taken = [{ upTo: 64, atMs: startMs }];
     const { uid } = planned();
     const heldBy = (live: boolean) =>
-      rests({ taken }, { signs: [signOf({ kind: "pack", shard: 0, pack: 0 }, { uid, begun: false, live })] });
+      rests(
+        { taken },
+        { heartbeats: [heartbeatOf({ kind: "pack", shard: 0, pack: 0 }, { uid, begun: false, live })] },
+      );
     expect(rests({ taken })).toBe(Number.POSITIVE_INFINITY);
     expect(rests({ taken: [{ upTo: 64, atMs: startMs + 59_000 }] })).toBeUndefined();
     expect([heldBy(true), heldBy(false)]).toEqual([undefined, Number.POSITIVE_INFINITY]);
@@ -139,17 +142,17 @@ describe("the rest of a run at its max cost", () => {
 });
 
 it("a run that names no bound has that of the app as its first leader has it, and another keeps its own", async () => {
-  const twin = leadOnTwin();
-  Object.assign(twin.ports, { maxCost: 0.5 });
-  await twin.addRun("plain");
-  await twin.addRun("bounded", undefined, { marker: { dollars: 2 } });
-  await twin.lead(5_000);
-  expect((await twin.stateOf("plain")).maxCost).toBe(0.5);
-  expect((await twin.stateOf("bounded")).maxCost).toBe(2);
-  twin.nextTerm();
-  Object.assign(twin.ports, { maxCost: 9 });
-  await twin.lead(5_000);
-  expect((await twin.stateOf("plain")).maxCost).toBe(0.5);
+  const account = leadInMemory();
+  Object.assign(account.ports, { maxCost: 0.5 });
+  await account.addRun("plain");
+  await account.addRun("bounded", undefined, { marker: { dollars: 2 } });
+  await account.lead(5_000);
+  expect((await account.stateOf("plain")).maxCost).toBe(0.5);
+  expect((await account.stateOf("bounded")).maxCost).toBe(2);
+  account.nextTerm();
+  Object.assign(account.ports, { maxCost: 9 });
+  await account.lead(5_000);
+  expect((await account.stateOf("plain")).maxCost).toBe(0.5);
 });
 
 it("of so many packs, those that fit are found", () => {

@@ -5,10 +5,14 @@ import type { Term } from "../../src/engine/leader/term.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { encodeMessage, type MessageOf, type WorkMessage } from "../../src/engine/model/message.ts";
-import { signBlob, signBlobs } from "../../src/engine/model/names.ts";
+import { heartbeatBlob, heartbeatBlobs } from "../../src/engine/model/names.ts";
 import type { Work } from "../../src/engine/model/runBlobs.ts";
-import { encodeSign, type Sign, type SignedWork } from "../../src/engine/model/sign.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import {
+  encodeHeartbeat,
+  type HeartbeatWork,
+  type WorkerHeartbeat,
+} from "../../src/engine/model/workerHeartbeat.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 /** Storage's time when each test begins. */
 const startMs = Date.UTC(2030, 0, 1);
@@ -22,14 +26,14 @@ const compute = (pack: number, more: Partial<MessageOf<"compute">> = {}): WorkMe
 const pack = (index: number): Work => ({ kind: "pack", shard: 0, pack: index });
 const packKey = (index: number) => workKey(of, `00000/0000000${index}`);
 
-async function onTwin() {
-  const twin = leadOnTwin();
-  await twin.ready;
-  const { storage, names, world } = twin;
-  const observe = observer({ ...twin.ports, leader: twin.leader } as Term);
+async function inMemory() {
+  const account = leadInMemory();
+  await account.ready;
+  const { storage, names, world } = account;
+  const observe = observer({ ...account.ports, leader: account.leader } as Term);
   const read = () => observe(limits.observeEveryMs);
   return {
-    ...{ ...twin, read },
+    ...{ ...account, read },
     /** Reads after the time within which nothing is read again. */
     async later() {
       await world.advance(limits.observeEveryMs);
@@ -39,21 +43,33 @@ async function onTwin() {
     },
     enqueue: (message: WorkMessage, queue: "packs" | "urgent" = "packs") =>
       storage.queues.send(names[queue], encodeMessage(message)),
-    sign(instance: string, works: readonly Partial<SignedWork>[], more: Partial<Sign> = {}) {
+    heartbeat(
+      instance: string,
+      works: readonly Partial<HeartbeatWork>[],
+      more: Partial<WorkerHeartbeat> = {},
+    ) {
       const work = { run: "r", uid: "u", work: pack(0), generation: 1, send: 1, ageMs: 0, begun: true };
-      const all = works.map((one) => ({ ...work, alone: false, ...one }));
-      const sign = { threads: 2, everyMs: 2_000, version: "1", codes: [], memoryMb: 1, works: all, ...more };
+      const all = works.map((one) => ({ ...work, isolated: false, ...one }));
+      const heartbeat = {
+        threads: 2,
+        everyMs: 2_000,
+        version: "1",
+        codes: [],
+        memoryMb: 1,
+        works: all,
+        ...more,
+      };
       const ended: Record<string, string> = more.ended === undefined ? {} : { ended: more.ended };
-      const metadata = { ...encodeSign(sign), ...ended };
-      return storage.blobs.create(names.coordination, signBlob(instance, "boot"), "", { metadata });
+      const metadata = { ...encodeHeartbeat(heartbeat), ...ended };
+      return storage.blobs.create(names.coordination, heartbeatBlob(instance, "boot"), "", { metadata });
     },
-    signsLeft: () =>
-      storage.operator.blobNames(names.coordination).filter((name) => name.startsWith(signBlobs)),
+    heartbeatsLeft: () =>
+      storage.operator.blobNames(names.coordination).filter((name) => name.startsWith(heartbeatBlobs)),
   };
 }
 
-test("signs and both queues are read at most once a second, with one list and two peeks", async () => {
-  const { world, storage, read } = await onTwin();
+test("heartbeats and both queues are read at most once a second, with one list and two peeks", async () => {
+  const { world, storage, read } = await inMemory();
   const before = { ...storage.meter.counts() };
   expect(await read()).toBeDefined();
   const once = { ...storage.meter.counts() };
@@ -66,65 +82,65 @@ test("signs and both queues are read at most once a second, with one list and tw
 });
 
 test("work is known with what each process says of it, whether that lives, and since when it is silent", async () => {
-  const { world, later, sign } = await onTwin();
-  await sign("node-1", [
+  const { world, later, heartbeat } = await inMemory();
+  await heartbeat("node-1", [
     { send: 1, ageMs: 500 },
     { work: pack(1), begun: false },
     { work: { kind: "plan" } },
   ]);
   await world.advance(6_000);
-  await sign("node.2", [{ send: 2, alone: true }]);
-  const { nowMs, signs, computing } = await later();
+  await heartbeat("node.2", [{ send: 2, isolated: true }]);
+  const { nowMs, heartbeats, computing } = await later();
   expect(nowMs).toBe(startMs + 7_000);
   const first = { instance: "node-1", live: false, silentMs: 7_000, ended: undefined };
-  expect(signs.get(packKey(0))).toMatchObject([
-    { ...first, send: 1, ageMs: 500, begun: true, alone: false },
-    { instance: "node.2", live: true, silentMs: 1_000, send: 2, alone: true },
+  expect(heartbeats.get(packKey(0))).toMatchObject([
+    { ...first, send: 1, ageMs: 500, begun: true, isolated: false },
+    { instance: "node.2", live: true, silentMs: 1_000, send: 2, isolated: true },
   ]);
-  expect(signs.get(packKey(1))).toMatchObject([{ ...first, begun: false }]);
-  expect(signs.get(workKey(of, "plan"))).toMatchObject([first]);
-  expect([signs.size, [...computing]]).toEqual([3, [["u", 1]]]);
+  expect(heartbeats.get(packKey(1))).toMatchObject([{ ...first, begun: false }]);
+  expect(heartbeats.get(workKey(of, "plan"))).toMatchObject([first]);
+  expect([heartbeats.size, [...computing]]).toEqual([3, [["u", 1]]]);
 });
 
 test("a process is dead from the moment at which its supervisor saw it end, and nobody computes its run", async () => {
-  const { later, sign } = await onTwin();
-  await sign("node-1", [{}], { ended: "SIGKILL" });
-  const { signs, computing } = await later();
-  expect(signs.get(packKey(0))).toMatchObject([{ live: false, ended: "SIGKILL" }]);
+  const { later, heartbeat } = await inMemory();
+  await heartbeat("node-1", [{}], { ended: "SIGKILL" });
+  const { heartbeats, computing } = await later();
+  expect(heartbeats.get(packKey(0))).toMatchObject([{ live: false, ended: "SIGKILL" }]);
   expect(computing.size).toBe(0);
 });
 
-test("a sign older than 15 min is told of once more and deleted; younger ones and other blobs stay", async () => {
-  const { world, later, sign, signsLeft, storage, names } = await onTwin();
-  await sign("old", [{}]);
+test("a heartbeat older than 15 min is told of once more and deleted; younger ones and other blobs stay", async () => {
+  const { world, later, heartbeat, heartbeatsLeft, storage, names } = await inMemory();
+  await heartbeat("old", [{}]);
   await storage.blobs.create(names.coordination, "leader", "");
   await world.advance(1_000);
-  await sign("young", [{}]);
-  await world.advance(limits.signKeptMs - 2_000);
+  await heartbeat("young", [{}]);
+  await world.advance(limits.heartbeatKeptMs - 2_000);
   await later();
-  expect(signsLeft()).toHaveLength(2);
-  expect((await later()).signs.get(packKey(0))).toHaveLength(2);
-  expect(signsLeft()).toEqual([signBlob("young", "boot")]);
-  expect((await later()).signs.get(packKey(0))).toHaveLength(1);
+  expect(heartbeatsLeft()).toHaveLength(2);
+  expect((await later()).heartbeats.get(packKey(0))).toHaveLength(2);
+  expect(heartbeatsLeft()).toEqual([heartbeatBlob("young", "boot")]);
+  expect((await later()).heartbeats.get(packKey(0))).toHaveLength(1);
   expect(storage.operator.blobNames(names.coordination)).toContain("leader");
 });
 
-test("a sign or a message that does not decode tells nothing, and those beside it count", async () => {
-  const { later, sign, enqueue, storage, names, log } = await onTwin();
+test("a heartbeat or a message that does not decode tells nothing, and those beside it count", async () => {
+  const { later, heartbeat, enqueue, storage, names, log } = await inMemory();
   for (const [at, metadata] of [
     {},
     { threads: "x" },
     { threads: "1", every: "1", memory: "1", work: "[1]" },
   ].entries())
-    await storage.blobs.create(names.coordination, signBlob(`bad-${at}`, "b"), "", { metadata });
-  await sign("node-1", [{}]);
+    await storage.blobs.create(names.coordination, heartbeatBlob(`bad-${at}`, "b"), "", { metadata });
+  await heartbeat("node-1", [{}]);
   for (const text of ["", "junk", '{"v":1}', JSON.stringify({ ...compute(3), v: 99 })])
     await storage.queues.send(names.packs, text);
   await enqueue(compute(4));
   await later();
-  const { signs, packs } = await later();
-  expect([...signs.keys()]).toEqual([packKey(0)]);
-  expect(log.map(({ event }) => event)).toEqual(Array(3).fill("unreadable-sign"));
+  const { heartbeats, packs } = await later();
+  expect([...heartbeats.keys()]).toEqual([packKey(0)]);
+  expect(log.map(({ event }) => event)).toEqual(Array(3).fill("unreadable-heartbeat"));
   expect(packs).toMatchObject({
     full: false,
     waiting: new Set([packKey(4)]),
@@ -132,15 +148,17 @@ test("a sign or a message that does not decode tells nothing, and those beside i
   });
 });
 
-test("a sign of a newer version tells nothing either, so that a rollback leads", async () => {
-  const { storage, names, later, sign } = await onTwin();
-  await sign("node-1", [{ work: pack(1) }]);
-  await storage.blobs.create(names.coordination, signBlob("node-2", "boot"), "", { metadata: { v: "9" } });
-  expect([...(await later()).signs.keys()]).toEqual([packKey(1)]);
+test("a heartbeat of a newer version tells nothing either, so that a rollback leads", async () => {
+  const { storage, names, later, heartbeat } = await inMemory();
+  await heartbeat("node-1", [{ work: pack(1) }]);
+  await storage.blobs.create(names.coordination, heartbeatBlob("node-2", "boot"), "", {
+    metadata: { v: "9" },
+  });
+  expect([...(await later()).heartbeats.keys()]).toEqual([packKey(1)]);
 });
 
 test("the first messages tell which work waits, and the first pack of each send of a turn", async () => {
-  const { later, enqueue } = await onTwin();
+  const { later, enqueue } = await inMemory();
   await enqueue(compute(5));
   await enqueue(compute(2));
   await enqueue(compute(7, { turn: 1, send: 2 }));
@@ -160,7 +178,7 @@ test("the first messages tell which work waits, and the first pack of each send 
 });
 
 test("a message that was received before waits too, but tells nothing of those behind it", async () => {
-  const { world, later, enqueue, storage, names } = await onTwin();
+  const { world, later, enqueue, storage, names } = await inMemory();
   await enqueue(compute(0));
   await storage.queues.receive(names.packs, { max: 1, visibilityS: 1 });
   await world.advance(1_500);
@@ -174,26 +192,26 @@ test("a message that was received before waits too, but tells nothing of those b
 });
 
 test("a queue that shows as many messages as a peek gives may hold more", async () => {
-  const { later, enqueue } = await onTwin();
+  const { later, enqueue } = await inMemory();
   for (let index = 0; index < limits.peekMax - 1; index += 1) await enqueue(compute(index));
   expect((await later()).packs.full).toBe(false);
   await enqueue(compute(99));
   expect((await later()).packs.full).toBe(true);
 });
 
-test("an old sign that storage does not delete ends no term", async () => {
-  const twin = await onTwin();
-  await twin.sign("node-1", [{}]);
-  await twin.world.advance(limits.signKeptMs + 1_000);
-  Object.assign(twin.storage.blobs, {
+test("an old heartbeat that storage does not delete ends no term", async () => {
+  const account = await inMemory();
+  await account.heartbeat("node-1", [{}]);
+  await account.world.advance(limits.heartbeatKeptMs + 1_000);
+  Object.assign(account.storage.blobs, {
     removeMany: () => Promise.reject(new StorageError("refused", "LeaseIdMissing", 412, "leased")),
   });
-  expect((await twin.later()).signs.size).toBe(1);
-  expect(twin.signsLeft()).toHaveLength(1);
+  expect((await account.later()).heartbeats.size).toBe(1);
+  expect(account.heartbeatsLeft()).toHaveLength(1);
 });
 
 test("nothing is observed where storage is busy, and the next reading is due a second later", async () => {
-  const { world, read, storage } = await onTwin();
+  const { world, read, storage } = await inMemory();
   const { peek } = storage.queues;
   const failing = (error: Error) => Object.assign(storage.queues, { peek: () => Promise.reject(error) });
   failing(new StorageError("busy", "ServerBusy", 503, "busy"));
@@ -208,7 +226,7 @@ test("nothing is observed where storage is busy, and the next reading is due a s
 });
 
 test("a leader that has lost its lease reads nothing", async () => {
-  const { read, leader, storage } = await onTwin();
+  const { read, leader, storage } = await inMemory();
   Object.assign(leader, {
     assertLeading() {
       throw new Error("deposed");

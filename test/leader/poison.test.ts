@@ -4,23 +4,23 @@ import { localWork } from "../../src/engine/leader/perform/localWork.ts";
 import { recordPoison } from "../../src/engine/leader/poison.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import { poisonOf } from "../../src/engine/model/names.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 const nowMs = 1_000;
 
-/** A term on the twin, and the texts that its worker was given. */
+/** A term on in-memory storage, and the texts that its worker was given. */
 async function reading() {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const texts: string[] = [];
   const worker = {
     take: () => undefined,
     recordPoison: async ({ text }: { readonly text: string }) => void texts.push(text),
   };
-  const local = localWork({ worker, clock: twin.ports.clock }, { untilMs: Number.POSITIVE_INFINITY });
-  const term = newTerm(twin.ports, twin.leader, local);
-  const queue = poisonOf(twin.names.packs);
-  await twin.storage.queues.ensureQueue(queue);
-  return { ...twin, term, texts, queue };
+  const local = localWork({ worker, clock: account.ports.clock }, { untilMs: Number.POSITIVE_INFINITY });
+  const term = newTerm(account.ports, account.leader, local);
+  const queue = poisonOf(account.names.packs);
+  await account.storage.queues.ensureQueue(queue);
+  return { ...account, term, texts, queue };
 }
 
 test("a leader gives its worker all that it finds in poison queues, whatever it is, and removes it", async () => {

@@ -141,10 +141,15 @@ const reasons: readonly (readonly [string, string, string, string])[] = [
     "at once",
     `${sendsOf("error", "time-limit")} sends`,
   ],
-  ["ended its process, alone there", "end", "at once, alone", `${sendsOf("poison", "process-ended")} sends`],
-  ["was delivered again", "end", "at once, alone", againAlways("lost") ? "until it dies alone" : ""],
+  [
+    "ended its process, isolated there",
+    "end",
+    "at once, isolated",
+    `${sendsOf("poison", "process-ended")} sends`,
+  ],
+  ["was delivered again", "end", "at once, isolated", againAlways("lost") ? "until it dies isolated" : ""],
   ["ended in poison", "end", "at once", `${sendsOf("poison", "poison")} sends in poison`],
-  ["died", "resend alone", "at once, alone", "until it dies alone"],
+  ["died", "resend isolated", "at once, isolated", "until it dies isolated"],
   [
     "is lost",
     "resend",
@@ -160,7 +165,7 @@ const deciders: Readonly<Record<string, string>> = {
   "enqueue-again": "worker",
   end: "leader, by the record",
   resend: "leader, by what it sees",
-  "resend alone": "leader, by what it sees",
+  "resend isolated": "leader, by what it sees",
   copy: "leader, by what it sees",
 };
 

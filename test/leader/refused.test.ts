@@ -5,7 +5,7 @@ import { newRunNotes, type RunNotes } from "../../src/engine/leader/notes.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { firstState, type State } from "../../src/engine/model/state.ts";
 import { computing, part } from "../support/runFixtures.ts";
-import { draftOf, observedAt, signOf, startMs, step } from "./deciding.ts";
+import { draftOf, heartbeatOf, observedAt, startMs, step } from "./deciding.ts";
 
 const first = firstState({ run: "r", uid: "u", generation: 1, cap: 10, nowMs: 0 });
 const planning: State = { ...first, code: "sum@1" };
@@ -51,7 +51,7 @@ describe("a run whose work is enqueued again by instances with other code", () =
     });
   });
 
-  it("takes it back with any outcome, with a sign of life, while it is paused, and when the notes end", () => {
+  it("takes it back with any outcome, with a heartbeat, while it is paused, and when the notes end", () => {
     const waiting = polls(planning, [1_000]).state;
     const seenThen = (change: Partial<State>, atMs = 2_000, computedMs?: number) => {
       const notes = newRunNotes(0);
@@ -91,8 +91,8 @@ test("a run of which a live process had work within 15 s does not wait for its c
   const state: State = { ...computing(10), code: "sum@1", cursor: 10, open: { 0: { done: "" } } };
   const waitsFor = (live: boolean, afterMs: number) => {
     const notes = newRunNotes(0);
-    const signs = [signOf({ kind: "pack", shard: 0, pack: 0 }, { live })];
-    const told = step(state, {}, notes, 20_000, { observed: observedAt(20_000, { signs }) }).state;
+    const heartbeats = [heartbeatOf({ kind: "pack", shard: 0, pack: 0 }, { live })];
+    const told = step(state, {}, notes, 20_000, { observed: observedAt(20_000, { heartbeats }) }).state;
     return step(told, { otherCode: [note(startMs + afterMs)] }, notes, afterMs).state.otherCode?.wanted;
   };
   expect(waitsFor(true, 34_999)).toBeUndefined();

@@ -4,8 +4,8 @@ import { anyRunToLead, kindOf } from "../../src/engine/leader/poll/markers.ts";
 import { decodeMarker, encodeMarker, type Marker } from "../../src/engine/model/marker.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, marker, planOf } from "../support/runFixtures.ts";
-import { observedAt, signOf, type Told } from "./deciding.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { heartbeatOf, observedAt, type Told } from "./deciding.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 const limitMs = 300_000;
 const pause: Marker = { ...marker, want: "paused", turn: 1, command: 3 };
@@ -26,24 +26,24 @@ const hasComeToRest = (...of: [State, Marker, Parameters<typeof restsUntil>[2]])
 
 describe("a paused run has come to rest", () => {
   const restMs = 12_000;
-  const held = signOf({ kind: "pack", shard: 0, pack: 3 }, { begun: false });
+  const held = heartbeatOf({ kind: "pack", shard: 0, pack: 3 }, { begun: false });
 
-  test("once 12 s have passed since the pause, by when whatever was begun before has a sign or has ended", () => {
+  test("once 12 s have passed since the pause, by when whatever was begun before has a heartbeat or has ended", () => {
     expect(hasComeToRest(paused(), pause, at(restMs))).toBe(false);
     expect(hasComeToRest(paused(), pause, at(restMs + 1))).toBe(true);
     expect(hasComeToRest(paused({ pausedAtMs: 500 }), pause, at(restMs + 1))).toBe(false);
   });
 
-  test.each<[string, Told["signs"], boolean]>([
+  test.each<[string, Told["heartbeats"], boolean]>([
     ["not while a live process computes any of it, however long", [{ ...held, begun: true }], false],
     ["though a live process holds some of it, which it will drop", [held], true],
     ["though live processes compute another run", [{ ...held, uid: "x" }], true],
     ["though a process that died had some of it", [{ ...held, live: false }], true],
-  ])("%s", (_what, signs, expected) => {
-    expect(hasComeToRest(paused(), pause, at(3_600_000, { signs: signs ?? [] }))).toBe(expected);
+  ])("%s", (_what, heartbeats, expected) => {
+    expect(hasComeToRest(paused(), pause, at(3_600_000, { heartbeats: heartbeats ?? [] }))).toBe(expected);
   });
 
-  test("only where signs were read in this loop", () => {
+  test("only where heartbeats were read in this loop", () => {
     expect(hasComeToRest(paused(), pause, { nowMs: 3_600_000 })).toBe(false);
   });
 
@@ -90,76 +90,77 @@ describe("a leader of paused runs", () => {
     batches: [{ upTo: 10, atMs: Date.UTC(2030, 0, 1) }],
   });
   const want = { want: "paused", turn: 1, command: 1 } as const;
-  const markerOf = async (twin: ReturnType<typeof leadOnTwin>, id: string) => {
-    const found = await twin.storage.blobs.head(twin.names.active, id);
+  const markerOf = async (account: ReturnType<typeof leadInMemory>, id: string) => {
+    const found = await account.storage.blobs.head(account.names.active, id);
     return found.kind === "found" ? decodeMarker(found.properties.metadata, id) : undefined;
   };
 
   test("lays each to rest and ends, and nobody leads until a command comes", async () => {
-    const twin = leadOnTwin();
-    for (const id of ["a", "b", "c"]) await twin.addRun(id, planOf(10), { state: sent(), marker: want });
-    expect(await anyRunToLead(twin.ports)).toBe(true);
-    const loops = await twin.lead(600_000);
-    const ended = twin.world.nowMs();
-    expect(await anyRunToLead(twin.ports)).toBe(false);
-    for (const id of ["a", "b", "c"]) expect(await markerOf(twin, id)).toMatchObject({ ...want, rests: 1 });
+    const account = leadInMemory();
+    for (const id of ["a", "b", "c"]) await account.addRun(id, planOf(10), { state: sent(), marker: want });
+    expect(await anyRunToLead(account.ports)).toBe(true);
+    const loops = await account.lead(600_000);
+    const ended = account.world.nowMs();
+    expect(await anyRunToLead(account.ports)).toBe(false);
+    for (const id of ["a", "b", "c"])
+      expect(await markerOf(account, id)).toMatchObject({ ...want, rests: 1 });
     // The leader returned by itself: no list was made in the last minutes.
     expect(loops.length).toBeLessThan(600);
     expect(ended).toBeGreaterThanOrEqual(600_000);
-    await twin.mark("b", { want: "run", turn: 2, command: 2 });
-    expect(await anyRunToLead(twin.ports)).toBe(true);
-    twin.nextTerm();
-    await twin.lead(5_000);
-    expect(await twin.stateOf("b")).toMatchObject({ paused: false, turn: 2, term: 8, firstSend: 2 });
-    expect((await twin.stateOf("a")).term).toBe(7);
+    await account.mark("b", { want: "run", turn: 2, command: 2 });
+    expect(await anyRunToLead(account.ports)).toBe(true);
+    account.nextTerm();
+    await account.lead(5_000);
+    expect(await account.stateOf("b")).toMatchObject({ paused: false, turn: 2, term: 8, firstSend: 2 });
+    expect((await account.stateOf("a")).term).toBe(7);
   });
 
   test("keeps on for the others, and lists a resting run no more", async () => {
-    const twin = leadOnTwin();
-    await twin.addRun("idle", planOf(10), { state: sent(), marker: { ...want, rests: 1 } });
-    await twin.addRun("busy", planOf(10), { state: sent() });
-    await twin.lead(20_000);
-    await expect(twin.stateOf("idle")).resolves.toMatchObject({ term: 1 });
-    expect((await twin.stateOf("busy")).term).toBe(7);
+    const account = leadInMemory();
+    await account.addRun("idle", planOf(10), { state: sent(), marker: { ...want, rests: 1 } });
+    await account.addRun("busy", planOf(10), { state: sent() });
+    await account.lead(20_000);
+    await expect(account.stateOf("idle")).resolves.toMatchObject({ term: 1 });
+    expect((await account.stateOf("busy")).term).toBe(7);
   });
 
   test("writes what is ahead of the state before it lays the run to rest", async () => {
-    const twin = leadOnTwin();
-    await twin.addRun("r", planOf(10), { state: sent(), marker: want });
-    const { setMetadata } = twin.storage.blobs;
+    const account = leadInMemory();
+    await account.addRun("r", planOf(10), { state: sent(), marker: want });
+    const { setMetadata } = account.storage.blobs;
     let laid: State | undefined;
-    twin.storage.blobs.setMetadata = async (...call) => {
-      laid = await twin.stateOf("r");
+    account.storage.blobs.setMetadata = async (...call) => {
+      laid = await account.stateOf("r");
       return setMetadata(...call);
     };
-    await twin.lead(600_000);
+    await account.lead(600_000);
     expect(laid).toMatchObject({ paused: true, command: 1, answer: "done" });
   });
 
   test("does not lay to rest what a command of the same moment resumes", async () => {
-    const twin = leadOnTwin();
-    await twin.addRun("r", planOf(10), { state: sent(), marker: want });
-    const { setMetadata } = twin.storage.blobs;
+    const account = leadInMemory();
+    await account.addRun("r", planOf(10), { state: sent(), marker: want });
+    const { setMetadata } = account.storage.blobs;
     let raced = false;
-    twin.storage.blobs.setMetadata = async (container, name, metadata, options) => {
+    account.storage.blobs.setMetadata = async (container, name, metadata, options) => {
       if (!raced && metadata["rests"] !== undefined) {
         raced = true;
-        await twin.mark("r", { want: "run", turn: 2, command: 2 });
+        await account.mark("r", { want: "run", turn: 2, command: 2 });
       }
       return setMetadata(container, name, metadata, options);
     };
-    await twin.lead(100_000);
+    await account.lead(100_000);
     expect(raced).toBe(true);
-    expect(await twin.stateOf("r")).toMatchObject({ paused: false, turn: 2, command: 2 });
+    expect(await account.stateOf("r")).toMatchObject({ paused: false, turn: 2, command: 2 });
   });
 
   test("ends a run at its deadline, pauses included", async () => {
-    const twin = leadOnTwin();
+    const account = leadInMemory();
     const spec = { deadline: { ms: 300_000, keep: false } };
     const state = { ...sent(), createdMs: Date.UTC(2030, 0, 1) };
-    await twin.addRun("r", planOf(10), { state, marker: want, spec });
-    await twin.lead(400_000);
-    const over = (await markerOf(twin, "r")) === undefined || (await anyRunToLead(twin.ports));
+    await account.addRun("r", planOf(10), { state, marker: want, spec });
+    await account.lead(400_000);
+    const over = (await markerOf(account, "r")) === undefined || (await anyRunToLead(account.ports));
     expect(over).toBe(true);
   });
 });

@@ -138,12 +138,12 @@ test("a new turn takes a send number above every send before, and begins at the 
   expect(state.open[0]?.recount).toBe(true);
 });
 
-test("what ended a process is computed alone in the next turn too, and urgent", () => {
+test("what ended a process is isolated in the next turn too, and urgent", () => {
   const { state } = step(computing(60));
-  state.again[40] = { sends: 4, atMs: 7, lost: 1, since: 3, alone: true };
+  state.again[40] = { sends: 4, atMs: 7, lost: 1, since: 3, isolated: true };
   state.again[41] = { sends: 2, atMs: 7, lost: 0, since: 1 };
   beginTurn(state);
-  expect(state.again).toEqual({ 40: { sends: 5, atMs: 0, lost: 0, since: 5, alone: true } });
+  expect(state.again).toEqual({ 40: { sends: 5, atMs: 0, lost: 0, since: 5, isolated: true } });
   for (const open of Object.values(state.open)) delete open.recount;
   state.inFlight = 0;
   const draft = draftOf(state);
@@ -151,7 +151,7 @@ test("what ended a process is computed alone in the next turn too, and urgent", 
   fanOut(draft);
   const sent = draft.packs.filter(({ pack }) => pack >= 40 && pack <= 41);
   expect(sent).toMatchObject([
-    { pack: 40, send: 5, urgent: true, alone: true },
+    { pack: 40, send: 5, urgent: true, isolated: true },
     { pack: 41, send: 5, urgent: false },
   ]);
 });

@@ -4,7 +4,7 @@ import { StorageError } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { specBlob } from "../../src/engine/model/runBlobs.ts";
 import { computing, planOf } from "../support/runFixtures.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 const run = { id: "r", etag: "1" };
 const minute = limits.backoffToldEveryMs;
@@ -46,27 +46,27 @@ describe("a run whose poll fails", () => {
 describe("a leader", () => {
   const slowly = { loopMs: 500, fastLoopMs: 100 };
   async function withUnreadableRun() {
-    const twin = leadOnTwin();
-    await twin.addRun("bad", planOf(10));
-    await twin.addRun("good", planOf(10));
-    const { read } = twin.storage.blobs;
+    const account = leadInMemory();
+    await account.addRun("bad", planOf(10));
+    await account.addRun("good", planOf(10));
+    const { read } = account.storage.blobs;
     const tries: number[] = [];
     let away = true;
-    twin.storage.blobs.read = (container, name, options) => {
+    account.storage.blobs.read = (container, name, options) => {
       if (name !== specBlob("bad") || !away) return read(container, name, options);
-      tries.push(twin.world.nowMs());
+      tries.push(account.world.nowMs());
       return Promise.reject(new StorageError("denied", "AuthorizationFailure", 403, "no"));
     };
-    const skipped = () => twin.log.filter(({ event }) => event === "run-skipped").length;
+    const skipped = () => account.log.filter(({ event }) => event === "run-skipped").length;
     const heal = () => {
       away = false;
     };
-    return { twin, tries, skipped, heal };
+    return { account, tries, skipped, heal };
   }
 
   test("a leader logs a run that it cannot read once a minute, polls it ever more seldom, and leads the others", async () => {
-    const { twin, tries, skipped } = await withUnreadableRun();
-    await twin.lead(300_000, slowly);
+    const { account, tries, skipped } = await withUnreadableRun();
+    await account.lead(300_000, slowly);
     // Pauses of half a minute may delay a line.
     expect(skipped()).toBeGreaterThanOrEqual(4);
     expect(skipped()).toBeLessThanOrEqual(6);
@@ -74,23 +74,23 @@ describe("a leader", () => {
     const gaps = tries.slice(1).map((atMs, index) => atMs - (tries[index] ?? 0));
     expect(gaps.at(0)).toBeLessThan(1_100);
     expect(gaps.at(-1)).toBeGreaterThanOrEqual(30_000);
-    expect((await twin.stateOf("good")).cursor).toBe(10);
+    expect((await account.stateOf("good")).cursor).toBe(10);
   });
 
   test("a leader polls a run that it could not read again by itself, and at once when a command comes", async () => {
-    const { twin, heal } = await withUnreadableRun();
-    const clock = twin.world.clock();
+    const { account, heal } = await withUnreadableRun();
+    const clock = account.world.clock();
     clock.after(200_000, heal);
-    clock.after(201_000, () => void twin.mark("bad", { cap: 7, command: 1 }));
-    await twin.lead(203_000, slowly);
-    expect(await twin.stateOf("bad")).toMatchObject({ cap: 7, command: 1 });
+    clock.after(201_000, () => void account.mark("bad", { cap: 7, command: 1 }));
+    await account.lead(203_000, slowly);
+    expect(await account.stateOf("bad")).toMatchObject({ cap: 7, command: 1 });
   });
 
   test("a run near its end that cannot be polled is polled again when its backoff ends, and does not keep the leader fast", async () => {
-    const twin = leadOnTwin();
-    const { storage, names } = twin;
-    const batches = [{ upTo: 10, atMs: twin.world.nowMs() + 86_400_000 }];
-    await twin.addRun("r", planOf(10), {
+    const account = leadInMemory();
+    const { storage, names } = account;
+    const batches = [{ upTo: 10, atMs: account.world.nowMs() + 86_400_000 }];
+    await account.addRun("r", planOf(10), {
       state: { ...computing(10), batches, cursor: 10, open: { 0: { done: "" } }, rate: 100 },
     });
     const { list } = storage.blobs;
@@ -99,10 +99,10 @@ describe("a leader", () => {
     storage.blobs.list = (container, ...rest) => {
       if (container === names.active) lists += 1;
       if (container !== names.runs) return list(container, ...rest);
-      tries.push(twin.world.nowMs());
+      tries.push(account.world.nowMs());
       return Promise.reject(new StorageError("denied", "AuthorizationFailure", 403, "no"));
     };
-    await twin.lead(600_000);
+    await account.lead(600_000);
     const times = [...new Set(tries)];
     const gaps = times.slice(1).map((atMs, index) => atMs - (times[index] ?? 0));
     expect(

@@ -15,18 +15,18 @@ import { requestHashOf } from "../../src/engine/model/storedSpec.ts";
 import type { BlobStore } from "../../src/engine/storage/ports.ts";
 import { dueWithin } from "../support/dueWithin.ts";
 import { rangesCalculations } from "../support/rangesCode.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 const minuteMs = 60_000;
 
-/** A twin with one schedule that is due each minute, and leaders that may be struck at each of their calls. */
+/** In-memory storage with one schedule that is due each minute, and leaders that may be struck at each of their calls. */
 async function scheduled(
   overlap: "allow" | "skip" = "allow",
   run: Partial<ScheduleRequest["run"]> = { params: { chunks: 1, list: false } },
 ) {
-  const twin = leadOnTwin();
-  await twin.ready;
-  const { world, storage, names, ports } = twin;
+  const account = leadInMemory();
+  await account.ready;
+  const { world, storage, names, ports } = account;
   const client = {
     storage,
     names,
@@ -46,7 +46,7 @@ async function scheduled(
   /** One loop of a leader, with what stands between it and storage. */
   async function serve(termid: string, changed: (blobs: BlobStore) => Partial<BlobStore> = () => ({})) {
     const near = { ...storage, blobs: { ...storage.blobs, ...changed(storage.blobs) } };
-    const leader = { ...twin.leader, termid };
+    const leader = { ...account.leader, termid };
     const term = newTerm({ ...ports, storage: near }, leader);
     const listed = await listMarkers(term);
     if (listed === "unreachable") return undefined;
@@ -60,7 +60,7 @@ async function scheduled(
     }
   }
   const runs = async () => (await storage.blobs.list(names.active, "s-")).blobs.map(({ name }) => name);
-  return { ...twin, marksNow, serve, serveAll, runs };
+  return { ...account, marksNow, serve, serveAll, runs };
 }
 
 /** Every call from the `n`th on fails, and the `n`th may have its effect. */

@@ -12,20 +12,20 @@ import type { State } from "../../src/engine/model/state.ts";
 import type { Storage } from "../../src/engine/storage/ports.ts";
 import { computing, contentTypeIn, marker, planOf, runNotes, spec } from "../support/runFixtures.ts";
 import { startMs, step } from "./deciding.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 const busy = () => new StorageError("busy", "ServerBusy", 503, "busy");
 
 test.each(["request", "reply"])(
   "a state write whose %s is lost is repeated though nothing else happens",
   async (lost) => {
-    const twin = leadOnTwin();
+    const account = leadInMemory();
     const batches = [{ upTo: 10, atMs: Date.UTC(2030, 0, 1) }];
     const state: State = { ...computing(10), cursor: 10, batches, open: { 0: { done: "" } } };
-    await twin.addRun("r", planOf(10), { state, marker: { want: "paused", turn: 1, command: 1 } });
-    const { replace } = twin.storage.blobs;
+    await account.addRun("r", planOf(10), { state, marker: { want: "paused", turn: 1, command: 1 } });
+    const { replace } = account.storage.blobs;
     let losses = 0;
-    twin.storage.blobs.replace = async (container, name, body, write) => {
+    account.storage.blobs.replace = async (container, name, body, write) => {
       // The second write is the one that answers the command; the first is the seal.
       const loses =
         name.endsWith("state.json") && (JSON.parse(String(body)) as State).command === 1 && losses++ === 0;
@@ -34,26 +34,26 @@ test.each(["request", "reply"])(
       if (loses) throw busy();
       return reply;
     };
-    await twin.lead(8_000, { loopMs: 2_000, fastLoopMs: 2_000 });
+    await account.lead(8_000, { loopMs: 2_000, fastLoopMs: 2_000 });
     expect(losses).toBeGreaterThan(0);
-    expect(await twin.stateOf("r")).toMatchObject({ command: 1, answer: "done", paused: true });
+    expect(await account.stateOf("r")).toMatchObject({ command: 1, answer: "done", paused: true });
   },
 );
 
 test("a send that keeps failing has none of the others made twice", async () => {
-  const twin = leadOnTwin();
-  await twin.addRun("r", planOf(400));
-  const { send } = twin.storage.queues;
+  const account = leadInMemory();
+  await account.addRun("r", planOf(400));
+  const { send } = account.storage.queues;
   let refused = 0;
   const sent = new Map<string, number>();
-  twin.storage.queues.send = async (queue, text, options) => {
+  account.storage.queues.send = async (queue, text, options) => {
     // More often than a send is tried, so that a whole round of sends ends in its error.
     if (text.includes('"pack":5,') && refused++ < 10) throw busy();
     sent.set(text, (sent.get(text) ?? 0) + 1);
     return send(queue, text, options);
   };
-  await twin.lead(20_000);
-  const state = await twin.stateOf("r");
+  await account.lead(20_000);
+  const state = await account.stateOf("r");
   expect(state.cursor).toBe(256);
   expect(sent.size).toBe(257);
   expect(Math.max(...sent.values())).toBe(1);
@@ -87,7 +87,7 @@ test("the time of the oldest pack's send does not move on with the run", () => {
 });
 
 test("a state write that storage refuses for minutes has no recorded task sent twice", async () => {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const plan = planOf(400_000);
   const sealed = 100;
   const done = sealed * plan.shardSize;
@@ -97,16 +97,16 @@ test("a state write that storage refuses for minutes has no recorded task sent t
     const name = workName({ kind: "node", level: 1, index: shard });
     state.tasks[name] = { sends: 1, atMs: Date.UTC(2030, 0, 1), lost: 0, since: 1 };
   }
-  await twin.addRun("big", plan, { state, marker: { cap: 1 } });
+  await account.addRun("big", plan, { state, marker: { cap: 1 } });
   const sent = new Map<string, number>();
-  const { send } = twin.storage.queues;
-  twin.storage.queues.send = (queue, text, options) => {
+  const { send } = account.storage.queues;
+  account.storage.queues.send = (queue, text, options) => {
     sent.set(text, (sent.get(text) ?? 0) + 1);
     return send(queue, text, options);
   };
-  const { replace } = twin.storage.blobs;
+  const { replace } = account.storage.blobs;
   let [recorded, refused] = [false, 0];
-  twin.storage.blobs.replace = (container, name, body, write) => {
+  account.storage.blobs.replace = (container, name, body, write) => {
     // The last one that is taken records the sends: an earlier leader may have sent these tasks, and nobody has them.
     if (!name.endsWith("state.json") || !recorded) {
       recorded = (JSON.parse(String(body)) as State).sentAgain === sealed;
@@ -115,7 +115,7 @@ test("a state write that storage refuses for minutes has no recorded task sent t
     refused += 1;
     return Promise.reject(busy());
   };
-  await expect(twin.lead(29_000)).rejects.toThrow("busy");
+  await expect(account.lead(29_000)).rejects.toThrow("busy");
   expect(refused).toBeGreaterThan(3);
   const combines = [...sent].filter(([text]) => text.includes('"combine"'));
   expect(combines).toHaveLength(sealed);
@@ -123,26 +123,26 @@ test("a state write that storage refuses for minutes has no recorded task sent t
 });
 
 test("a task that was sent is marked in the state, so that the next leader does not send it again", async () => {
-  const twin = leadOnTwin();
+  const account = leadInMemory();
   const unplanned = { ...computing(0), phase: "planning" as const };
   const { layout: _layout, ...state } = unplanned;
-  await twin.addRun("r", planOf(10), { state });
-  twin.storage.operator.deleteBlob(twin.names.runs, runBlobs("r", "uidr").plan);
-  await twin.lead(5_000);
-  expect((await twin.stateOf("r")).tasks["plan"]).toMatchObject({ sends: 1, sent: true });
-  const plans = async () => (await twin.storage.queues.peek(twin.names.urgent, 32)).length;
+  await account.addRun("r", planOf(10), { state });
+  account.storage.operator.deleteBlob(account.names.runs, runBlobs("r", "uidr").plan);
+  await account.lead(5_000);
+  expect((await account.stateOf("r")).tasks["plan"]).toMatchObject({ sends: 1, sent: true });
+  const plans = async () => (await account.storage.queues.peek(account.names.urgent, 32)).length;
   expect(await plans()).toBe(1);
-  twin.nextTerm();
-  await twin.lead(5_000);
-  expect((await twin.stateOf("r")).term).toBe(8);
+  account.nextTerm();
+  await account.lead(5_000);
+  expect((await account.stateOf("r")).term).toBe(8);
   expect(await plans()).toBe(1);
 });
 
 test("packs that were computed before a failed send are not resent after a pause", async () => {
-  const twin = leadOnTwin();
-  const { storage, names, world } = twin;
+  const account = leadInMemory();
+  const { storage, names, world } = account;
   const plan = planOf(300);
-  await twin.addRun("r", plan);
+  await account.addRun("r", plan);
   const { send } = storage.queues;
   const sent: { readonly atMs: number; readonly pack: number }[] = [];
   const startedMs = world.nowMs();
@@ -161,9 +161,9 @@ test("packs that were computed before a failed send are not resent after a pause
       void storage.blobs.create(names.runs, name, "x", { contentType });
     }
   });
-  clock.after(20_000, () => void twin.mark("r", { want: "paused", turn: 1, command: 1 }));
-  clock.after(30_000, () => void twin.mark("r", { want: "run", turn: 2, command: 2 }));
-  await twin.lead(40_000);
+  clock.after(20_000, () => void account.mark("r", { want: "paused", turn: 1, command: 1 }));
+  clock.after(30_000, () => void account.mark("r", { want: "run", turn: 2, command: 2 }));
+  await account.lead(40_000);
   const resumed = sent.filter(({ atMs }) => atMs > 30_000).map(({ pack }) => pack);
   expect(resumed).toContain(250);
   expect(resumed.filter((pack) => pack < 100)).toEqual([]);

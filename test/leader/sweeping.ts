@@ -4,15 +4,15 @@ import { decodeMarker } from "../../src/engine/model/marker.ts";
 import { specBlob } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, planOf } from "../support/runFixtures.ts";
-import type { leadOnTwin } from "./leadOnTwin.ts";
+import type { leadInMemory } from "./leadInMemory.ts";
 
-/** Runs that have ended, with their summaries, on the twin, and sweeps over them. */
+/** Runs that have ended, with their summaries, on in-memory storage, and sweeps over them. */
 export const dayMs = 86_400_000;
 export const ended = (phase: State["phase"]): State => ({ ...computing(10), phase, finishedMs: 1 });
 
-export async function unmarked(twin: ReturnType<typeof leadOnTwin>, id: string, state: State) {
-  await twin.addRun(id, planOf(10), { state });
-  const { storage, names } = twin;
+export async function unmarked(account: ReturnType<typeof leadInMemory>, id: string, state: State) {
+  await account.addRun(id, planOf(10), { state });
+  const { storage, names } = account;
   await storage.blobs.remove(names.active, id);
   const spec = await storage.blobs.head(names.runs, specBlob(id));
   if (spec.kind === "missing") throw new Error("no spec");
@@ -20,18 +20,18 @@ export async function unmarked(twin: ReturnType<typeof leadOnTwin>, id: string, 
 }
 
 export async function sweepAll(
-  twin: ReturnType<typeof leadOnTwin>,
-  sweep = expiry(twin.ports, 30),
+  account: ReturnType<typeof leadInMemory>,
+  sweep = expiry(account.ports, 30),
 ): Promise<number> {
   let slices = 0;
   do {
-    await sweep.slice(twin.leader);
+    await sweep.slice(account.leader);
     slices += 1;
-  } while (await sweep.due(twin.leader));
+  } while (await sweep.due(account.leader));
   return slices;
 }
 
-export const wantOf = async (twin: ReturnType<typeof leadOnTwin>, id: string) => {
-  const found = await twin.storage.blobs.head(twin.names.active, id);
+export const wantOf = async (account: ReturnType<typeof leadInMemory>, id: string) => {
+  const found = await account.storage.blobs.head(account.names.active, id);
   return found.kind === "missing" ? "none" : decodeMarker(found.properties.metadata, id).want;
 };

@@ -5,7 +5,7 @@ import { limits } from "../../src/engine/model/limits.ts";
 import type { Work } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { computing, packFailure, runNotes } from "../support/runFixtures.ts";
-import { observedAt, signOf, startMs, step, type Told, waitingFor } from "./deciding.ts";
+import { heartbeatOf, observedAt, startMs, step, type Told, waitingFor } from "./deciding.ts";
 
 /** Thirty packs, ten a second from the start on. */
 const batches = [10, 20, 30].map((upTo, second) => ({ upTo, atMs: startMs + second * 1_000 }));
@@ -105,7 +105,7 @@ describe("first sends that workers have taken", () => {
 
 describe("a pack whose sends end in any way", () => {
   const work: Work = { kind: "pack", shard: 0, pack: 0 };
-  const fates = ["waits", "held", "computed", "lost", "died", "died held", "a late sign"] as const;
+  const fates = ["waits", "held", "computed", "lost", "died", "died held", "a late heartbeat"] as const;
 
   test("is resent at most once in a decision, only after its send was seen to be lost or its process to die, and at most 13 times before it has failed", () => {
     fc.assert(
@@ -117,17 +117,17 @@ describe("a pack whose sends end in any way", () => {
         for (const fate of all) {
           // Longer than the longest time after which it counts as lost.
           afterMs += limits.lostMsMax * 2 ** limits.lostDoublings;
-          const { sends: send = 1, alone = false } = state.again[0] ?? {};
-          const sign = signOf(work, { send, alone });
-          const dead = { ...sign, live: false, silentMs: limits.deathAloneMs + 1 };
+          const { sends: send = 1, isolated = false } = state.again[0] ?? {};
+          const heartbeat = heartbeatOf(work, { send, isolated });
+          const dead = { ...heartbeat, live: false, silentMs: limits.isolatedDeathMs + 1 };
           const told: Told = {
             waits: { packs: waitingFor(work) },
-            held: { signs: [{ ...sign, begun: false }] },
-            computed: { signs: [sign] },
+            held: { heartbeats: [{ ...heartbeat, begun: false }] },
+            computed: { heartbeats: [heartbeat] },
             lost: {},
-            died: { signs: [dead] },
-            "died held": { signs: [{ ...dead, begun: false }] },
-            "a late sign": { signs: [dead, { ...sign, instance: "node-2" }] },
+            died: { heartbeats: [dead] },
+            "died held": { heartbeats: [{ ...dead, begun: false }] },
+            "a late heartbeat": { heartbeats: [dead, { ...heartbeat, instance: "node-2" }] },
           }[fate];
           let sends = 0;
           for (const observed of [observedAt(afterMs, told), observedAt(afterMs + 1, told)]) {
@@ -158,17 +158,22 @@ describe("a pack whose sends end in any way", () => {
     const failures: ReturnType<typeof packFailure>[] = [];
     let ended = "";
     for (let round = 0; round < 60 && ended === ""; round += 1) {
-      const { sends = 1, alone, lost = 0 } = state.again[0] ?? {};
-      const dead = signOf(work, { send: sends, alone: alone === true, live: false, silentMs: 20_000 });
-      const sign = { ...dead, begun: lost === limits.lostMax - 1 };
-      const observed = observedAt(round * 1_000, { signs: [sign] });
+      const { sends = 1, isolated, lost = 0 } = state.again[0] ?? {};
+      const dead = heartbeatOf(work, {
+        send: sends,
+        isolated: isolated === true,
+        live: false,
+        silentMs: 20_000,
+      });
+      const heartbeat = { ...dead, begun: lost === limits.lostMax - 1 };
+      const observed = observedAt(round * 1_000, { heartbeats: [heartbeat] });
       const draft = step(state, { failures }, notes, round * 1_000, { observed });
       for (const { send, code, message } of draft.records)
         failures.push(packFailure(0, send, "poison", { code, message }));
       ended = draft.ending?.error?.message ?? "";
       state = draft.state;
     }
-    expect(ended).toMatch(/ended its process 3 times, alone$/);
+    expect(ended).toMatch(/ended its process 3 times, isolated$/);
     expect(Math.max(...failures.map(({ send }) => send))).toBe(13);
   });
 });

@@ -7,15 +7,15 @@ import { leaderBlob } from "../../src/engine/model/names.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import { abortError } from "../../src/engine/storage/system.ts";
 import { computing } from "../support/runFixtures.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 /** A whole coordinator beside one active run. */
 async function ticking(state?: State) {
-  const twin = leadOnTwin();
-  await twin.addRun("r", undefined, state && { state });
+  const account = leadInMemory();
+  await account.addRun("r", undefined, state && { state });
   const logged: LogEvent[] = [];
-  const clock = twin.world.clock();
-  const { storage, names, world } = twin;
+  const clock = account.world.clock();
+  const { storage, names, world } = account;
   const one = new Coordinator(
     { storage, names, clock, random: world.random, log: (event) => logged.push(event), onElection() {} },
     {
@@ -29,7 +29,11 @@ async function ticking(state?: State) {
     },
   );
   const startedAtMonotonicMs = clock.monotonicMs();
-  return { ...twin, logged, tick: () => world.finish(one.tick({ startedBy: "tick", startedAtMonotonicMs })) };
+  return {
+    ...account,
+    logged,
+    tick: () => world.finish(one.tick({ startedBy: "tick", startedAtMonotonicMs })),
+  };
 }
 
 test("a leader whose list is denied says so in its log and in its outcome, and calls nobody at once", async () => {
@@ -81,7 +85,7 @@ test("a leader that loses its lease while it lists is no failure", async () => {
 });
 
 test("a contender that waits polls at once when it is woken, and the wake of a hand-over needs no list", async () => {
-  const { storage, names, world, addRun } = leadOnTwin();
+  const { storage, names, world, addRun } = leadInMemory();
   await addRun("r");
   const told: string[] = [];
   const contender = (holder: string) => {
@@ -128,7 +132,7 @@ test("a contender that waits polls at once when it is woken, and the wake of a h
 });
 
 test("a contender that waits ends at once when its process stops", async () => {
-  const { storage, names, world, addRun } = leadOnTwin();
+  const { storage, names, world, addRun } = leadInMemory();
   await addRun("r");
   const lease = storage.lease(names.coordination, "leader");
   await lease.ensure();

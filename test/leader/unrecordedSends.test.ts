@@ -5,15 +5,15 @@ import { StorageError } from "../../src/engine/model/errors.ts";
 import { decodeMessage } from "../../src/engine/model/message.ts";
 import { runBlobs } from "../../src/engine/model/runBlobs.ts";
 import { contentTypeIn, planOf } from "../support/runFixtures.ts";
-import { leadOnTwin } from "./leadOnTwin.ts";
+import { leadInMemory } from "./leadInMemory.ts";
 
 const contentType = contentTypeIn(planOf(100), "r", 100);
 
 /** Two coordinators, one after the other, on a run of 100 packs with 10 in flight. */
 async function twoTerms() {
-  const twin = leadOnTwin();
-  const { storage, names, world } = twin;
-  await twin.addRun("r", planOf(100), { marker: { cap: 10 } });
+  const account = leadInMemory();
+  const { storage, names, world } = account;
+  await account.addRun("r", planOf(100), { marker: { cap: 10 } });
   const clock = world.clock();
   const sent: { holder: string; pack: number; repeat: boolean }[] = [];
   let now = "one";
@@ -44,7 +44,7 @@ async function twoTerms() {
   };
   /** Packs that the first leader sent and did not record, as the second one sent them. */
   const checkSecond = async () => {
-    const { cursor } = await twin.stateOf("r");
+    const { cursor } = await account.stateOf("r");
     const unrecorded = new Set(
       sent.flatMap(({ holder, pack }) => (holder === "one" && pack >= cursor ? [pack] : [])),
     );
@@ -54,7 +54,7 @@ async function twoTerms() {
     expect(again.length).toBeGreaterThan(0);
     return again.filter(({ repeat }) => !repeat).map(({ pack }) => pack);
   };
-  return { ...twin, tick, done, clock, checkSecond };
+  return { ...account, tick, done, clock, checkSecond };
 }
 
 test("packs that a leader sent and could not record at its planned end are sent as repeats", async () => {

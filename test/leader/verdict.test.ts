@@ -20,8 +20,8 @@ const ended = (send: number, kind: Kind): Ended => ({
 });
 const row = (...sends: readonly Kind[]): Ended[] => sends.map((kind, at) => ended(at + 1, kind));
 
-const once: Verdict = { kind: "replace", alone: false };
-const alone: Verdict = { kind: "replace", alone: true };
+const once: Verdict = { kind: "replace", isolated: false };
+const isolated: Verdict = { kind: "replace", isolated: true };
 const wait: Verdict = { kind: "wait" };
 const fail = (why: string): Verdict => ({ kind: "fail", why });
 
@@ -32,13 +32,13 @@ const table: readonly (readonly [string, readonly Ended[], number, number, Verdi
   ["one that threw and a double that was cut off", row("threw", "overtime"), 2, 1, fail("threw 1")],
   ["one time limit", row("overtime"), 1, 1, once],
   ["two time limits", row("overtime", "overtime"), 2, 1, fail("overtime 2")],
-  ["one process", row("died"), 1, 1, alone],
-  ["two processes", row("died", "died"), 2, 1, alone],
-  ["three processes", row("died", "died", "died"), 3, 1, fail("ended its process 3 times, alone")],
+  ["one process", row("died"), 1, 1, isolated],
+  ["two processes", row("died", "died"), 2, 1, isolated],
+  ["three processes", row("died", "died", "died"), 3, 1, fail("ended its process 3 times, isolated")],
   ["two poisoned messages", row("poison", "poison"), 2, 1, once],
   ["three poisoned messages", row("poison", "poison", "poison"), 3, 1, fail("poison 3")],
-  ["two deaths and a poison", row("died", "died", "poison"), 3, 1, alone],
-  ["any number of deaths beside other work", row(...Array(9).fill("innocent")), 9, 1, alone],
+  ["two deaths and a poison", row("died", "died", "poison"), 3, 1, isolated],
+  ["any number of deaths beside other work", row(...Array(9).fill("innocent")), 9, 1, isolated],
   ["a final error beside one at work", row("final"), 2, 1, fail("final 1")],
   ["a lost member beside one at work", row("lost"), 2, 1, fail("lost 1")],
   ["a record of a send that no state knows", [ended(2, "overtime")], 1, 1, wait],
@@ -56,7 +56,7 @@ const after = (before: readonly Ended[], more: readonly Ended[]): Ended[] => [
   ...more.map((one) => ({ ...one, send: one.send + before.length })),
 ];
 const without = (...chunks: readonly number[]): Verdict => ({
-  ...{ kind: "replace", alone: false },
+  ...{ kind: "replace", isolated: false },
   excluded: chunks.map((chunk) => ({ chunk, code: expect.any(String), message: expect.any(String) })),
 });
 const many = Array.from({ length: limits.excludedMax }, (_, at) => 16 + at);
@@ -79,7 +79,7 @@ const packTable: readonly (readonly [string, readonly Ended[], number, Verdict])
   ["a chunk of another pack", endedAt("threw", 40), 1, fail("threw 1")],
   ["as many chunks as are excluded", endedAt("threw", ...many), 99, without(...many)],
   ["one chunk more", endedAt("threw", ...many, 31), 99, fail("threw 9")],
-  ["three deaths", row("died", "died", "died"), 16, fail("ended its process 3 times, alone")],
+  ["three deaths", row("died", "died", "died"), 16, fail("ended its process 3 times, isolated")],
 ];
 
 describe("what the records of ended sends mean", () => {
@@ -147,7 +147,7 @@ describe("what the records of ended sends mean", () => {
           records.push(ended(sends, kind));
           const verdict = verdictOf(records, { sends, since });
           if (verdict.kind === "fail") break;
-          expect(verdict).toEqual({ kind: "replace", alone: died > 0 });
+          expect(verdict).toEqual({ kind: "replace", isolated: died > 0 });
           sends += 1;
         }
         expect(sends).toBeLessThanOrEqual(most);

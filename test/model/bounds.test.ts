@@ -15,13 +15,13 @@ import { decodeMessage } from "../../src/engine/model/message.ts";
 import { decodeFoldFacts } from "../../src/engine/model/output.ts";
 import { specSchema } from "../../src/engine/model/run.ts";
 import { decodeSchedule } from "../../src/engine/model/schedule.ts";
-import { decodeSign } from "../../src/engine/model/sign.ts";
 import { stateSchema } from "../../src/engine/model/state.ts";
+import { decodeHeartbeat } from "../../src/engine/model/workerHeartbeat.ts";
 
 /** Each import brings schemas of stored documents. */
 const imported = [
   ...[lastTermsMax, closedBlobs, decodeMarker, decodeMessage, decodeFoldFacts, specSchema],
-  ...[decodeSchedule, decodeSign, stateSchema],
+  ...[decodeSchedule, decodeHeartbeat, stateSchema],
 ];
 
 interface Json {

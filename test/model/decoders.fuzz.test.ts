@@ -25,9 +25,9 @@ import {
 } from "../../src/engine/model/run.ts";
 import { lastNumberOf, parseFailure, parseTried } from "../../src/engine/model/runBlobs.ts";
 import { decodeMarks, decodeSchedule, encodeMarks } from "../../src/engine/model/schedule.ts";
-import { decodeSign, encodeSign } from "../../src/engine/model/sign.ts";
 import { stateSchema } from "../../src/engine/model/state.ts";
 import { decodeGens } from "../../src/engine/model/tree.ts";
+import { decodeHeartbeat, encodeHeartbeat } from "../../src/engine/model/workerHeartbeat.ts";
 import { decodes } from "../support/decodes.ts";
 import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes, hostileMetadata } from "../support/hostileValues.ts";
@@ -106,7 +106,7 @@ describe("whatever bytes are there", () => {
 
 describe("whatever metadata is there", () => {
   const folded = encodeFoldFacts({ folded: 5, attempts: 6, code: ["a"], members: "_w" });
-  const sign = encodeSign({
+  const heartbeat = encodeHeartbeat({
     ...{ threads: 2, everyMs: 2_000, version: "1.2.3", codes: ["a@1"], memoryMb: 100, ended: "exit code 1" },
     works: [
       {
@@ -118,7 +118,7 @@ describe("whatever metadata is there", () => {
           send: 1,
           ageMs: 1,
         },
-        ...{ begun: true, alone: false, chunks: { from: 7, to: 8 }, chunk: 7 },
+        ...{ begun: true, isolated: false, chunks: { from: 7, to: 8 }, chunk: 7 },
       },
     ],
   });
@@ -130,7 +130,7 @@ describe("whatever metadata is there", () => {
   test.each([
     ["a marker", [encodeMarker(marker)], (some: Record<string, string>) => decodeMarker(some, "it")],
     ["a node's facts", [folded], (some: Record<string, string>) => decodeFoldFacts(some, "it")],
-    ["a sign", [sign], (some: Record<string, string>) => decodeSign(some, "it")],
+    ["a heartbeat", [heartbeat], (some: Record<string, string>) => decodeHeartbeat(some, "it")],
     [
       "the marks of a schedule",
       [encodeMarks({ next: 1, last: 1, skipped: 1 })],

@@ -68,10 +68,10 @@ describe("the estimated calls of a run", () => {
     expect(billedCalls(leadingPerMinute)).toBeLessThan(300);
   });
 
-  it("are those of signs too where packs take longer than 5 s", () => {
-    expect(billedCalls(estimateCalls(shapeOf(1_000, 1, 5_000)).signs)).toBe(0);
-    const { signs } = estimateCalls({ ...shapeOf(1_000, 1, 60_000), workers: 40, durationMs: 600_000 });
+  it("are those of heartbeats too where packs take longer than 5 s", () => {
+    expect(billedCalls(estimateCalls(shapeOf(1_000, 1, 5_000)).heartbeats)).toBe(0);
+    const { heartbeats } = estimateCalls({ ...shapeOf(1_000, 1, 60_000), workers: 40, durationMs: 600_000 });
     // Twenty instances for ten minutes, and a thousand packs.
-    expect(billedCalls(signs)).toBeCloseTo(200 * 7.5 + 1_000 * 0.95, 6);
+    expect(billedCalls(heartbeats)).toBeCloseTo(200 * 7.5 + 1_000 * 0.95, 6);
   });
 });

@@ -42,7 +42,7 @@ test.each([
 });
 
 const record: LeaderRecord = {
-  ...{ term: 1, termid: "t", state: "leading", holder: "a", sinceMs: 0, beat: "b", breakAfterMs: 0 },
+  ...{ term: 1, termid: "t", state: "leading", holder: "a", sinceMs: 0, heartbeat: "b", breakAfterMs: 0 },
   ...{ cameBy: "free", notes: {}, lastTerms: [] },
 };
 const marker = encodeMarker({ uid: "u", want: "run", generation: 1, cap: 1, turn: 0, command: 0 });

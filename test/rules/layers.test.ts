@@ -27,7 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // Optional, so nothing above imports them.
   "packages/sql": ["engine/model", "engine/calculation", "engine/worker", "calculations", "app"],
   "packages/cli/local": ["engine/model", "engine/storage", "azure", "host"],
-  // It runs the engine itself for `check`: what one process of the app composes, on the storage twin.
+  // It runs the engine itself for `check`: what one process of the app composes, on the in-memory storage.
   "packages/cli": [
     ...["engine", "election", "azure", "calculations", "app", "app/api", "host"],
     ...["packages/client", "packages/cli/local", "packages/sql"],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { memoryStorage } from "../../src/engine/storage/memory/memoryStorage.ts";
-import { freshContainer, freshQueue, ofKind, refusal, textOf, twinAccount } from "../contract/accounts.ts";
+import { freshContainer, freshQueue, memoryAccount, ofKind, refusal, textOf } from "../contract/accounts.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
-/** Where the twin follows the documents and Azurite does not, and what only the twin can do. */
+/** Where in-memory storage follows the documents and Azurite does not, and what only in-memory storage can do. */
 const alice = "11111111-1111-4111-8111-111111111111";
 const bob = "22222222-2222-4222-8222-222222222222";
 
@@ -12,7 +12,7 @@ function given() {
   return { world, storage: memoryStorage({ clock: world.clock(), random: world.random }) };
 }
 
-describe("the in-memory twin", () => {
+describe("in-memory storage", () => {
   it("lets only the id that held it renew an expired lease", async () => {
     const { storage, world } = given();
     const lease = storage.lease("coordination", "leader");
@@ -38,7 +38,7 @@ describe("the in-memory twin", () => {
   });
 
   it("accepts 8 KB of metadata, names included, and no more", async () => {
-    const account = twinAccount();
+    const account = memoryAccount();
     const container = await freshContainer(account);
     const { blobs } = account.storage;
     const value = "x".repeat(8192 - 3);
@@ -48,7 +48,7 @@ describe("the in-memory twin", () => {
   });
 
   it("refuses metadata that a header cannot carry", async () => {
-    const account = twinAccount();
+    const account = memoryAccount();
     const container = await freshContainer(account);
     for (const value of ["é", "a\nb", " a", "a "]) {
       const created = account.storage.blobs.create(container, "b", "", { metadata: { value } });
@@ -64,7 +64,7 @@ describe("the in-memory twin", () => {
   });
 
   it("refuses a range that begins at the end", async () => {
-    const account = twinAccount();
+    const account = memoryAccount();
     const container = await freshContainer(account);
     await account.storage.blobs.create(container, "b", "12345");
     const beyond = account.storage.blobs.stream(container, "b", { offset: 5 });
@@ -72,7 +72,7 @@ describe("the in-memory twin", () => {
   });
 
   it("refuses a message that XML cannot carry, and fractions of a second", async () => {
-    const account = twinAccount();
+    const account = memoryAccount();
     const queue = await freshQueue(account);
     const { queues } = account.storage;
     await expect(queues.send(queue, "a\u0001b")).rejects.toEqual(refusal("InvalidXmlDocument", 400));
@@ -93,7 +93,7 @@ describe("the in-memory twin", () => {
   });
 
   it("keeps a copy of what it is given and gives copies away", async () => {
-    const account = twinAccount();
+    const account = memoryAccount();
     const container = await freshContainer(account);
     const { blobs } = account.storage;
     const body = new Uint8Array([1, 2, 3]);

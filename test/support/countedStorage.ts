@@ -26,7 +26,7 @@ const classOf: Partial<Record<Name, BillingClass>> = {
   ...{ head: "other", setMetadata: "other" },
 };
 
-/** Counts the calls of one simulated instance apart from those of the others, which share the twin's meter. */
+/** Counts the calls of one simulated instance apart from those of the others, which share the in-memory storage's meter. */
 export function countedStorage(): Counted {
   const counts: Record<BillingClass, number> = { ...noCalls };
   const queues = new Map<string, number>();

@@ -17,10 +17,10 @@ import type { HeldMessage } from "../../src/host/instanceMessages.ts";
 import { startQueueListener } from "../../src/host/queueTrigger.ts";
 import { type Listener, parseSchedule, startTimer, type TimerStore } from "../../src/host/timerTrigger.ts";
 import { type FarCall, farStorage } from "./farStorage.ts";
+import { heartbeatProcess } from "./heartbeatProcess.ts";
 import { network, type Weather } from "./network.ts";
 import { firstCode, type RangesOptions, rangesCode } from "./rangesCode.ts";
 import { onCores } from "./sharedCores.ts";
-import { signedProcess } from "./signedProcess.ts";
 import { simProcess } from "./simProcess.ts";
 import type { VirtualClock, VirtualWorld } from "./virtualClock.ts";
 
@@ -166,7 +166,7 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
   const worker: WorkerPorts = {
     ...shared,
     userCode: role.cores === undefined ? userCode(clock) : onCores(clock, role.cores, userCode),
-    ...processState(shared, signedProcess(name, role.threads ?? threadsEach)),
+    ...processState(shared, heartbeatProcess(name, role.threads ?? threadsEach)),
     packLimitMs,
     endRetryMs: limits.endRetryMs,
     tree: parts.tree ?? limits,

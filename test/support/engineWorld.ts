@@ -33,7 +33,7 @@ export interface EngineOptions {
   readonly packLimitMs?: number;
   /** False: an account on which there is nothing yet. Default true. */
   readonly places?: boolean;
-  /** Stands between the twin and everyone. */
+  /** Stands between in-memory storage and everyone. */
   readonly watched?: (storage: Storage, world: VirtualWorld) => Storage;
   readonly handling?: InstanceParts["handling"];
   readonly takenHere?: InstanceParts["takenHere"];
@@ -41,7 +41,7 @@ export interface EngineOptions {
 
 /**
  * The whole system in virtual time: instances that tick, wake and work as the Functions host would have them, on
- * the storage twin behind a simulated network. The calculation is `rangesCode`, whose partials are chunk ranges:
+ * the in-memory storage behind a simulated network. The calculation is `rangesCode`, whose partials are chunk ranges:
  * its fold fails when a chunk is lost, doubled or out of order.
  */
 export interface EngineWorld {

@@ -14,7 +14,7 @@ export interface FarCall {
 const requestCapMs = 60_000;
 
 /**
- * Puts a network between one simulated process and the storage twin. Signals stay on this side, as with the real
+ * Puts a network between one simulated process and the in-memory storage. Signals stay on this side, as with the real
  * service: to abort a request does not call it back, and it may take effect long after its caller gave up.
  */
 export function farStorage(near: Storage, clock: Clock, carry: Carry<FarCall>): Storage {

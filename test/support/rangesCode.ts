@@ -106,8 +106,8 @@ export function rangesCode(
 ): UserCode {
   const places = urgentFirst(threads);
 
-  async function hold({ urgent, alone }: Parameters<UserCode["hold"]>[0]): Promise<() => void> {
-    const needs = alone === true ? threads : 1;
+  async function hold({ urgent, isolated }: Parameters<UserCode["hold"]>[0]): Promise<() => void> {
+    const needs = isolated === true ? threads : 1;
     await places.take(urgent, needs);
     return () => places.leave(needs);
   }

@@ -18,7 +18,7 @@ async function account() {
     ...{ blobs, operator, access, files: filesOver(access) },
     put: (name: string, body: string, metadata: Record<string, string> = {}) =>
       blobs.create("data", name, body, { metadata }),
-    /** The twin with calls of the test's own. */
+    /** In-memory storage with calls of the test's own. */
     over: (changed: Partial<BlobStore>) => filesOver(blobFiles({ ...blobs, ...changed })),
   };
 }

@@ -3,8 +3,8 @@ import type { Plan, Spec } from "../../src/engine/model/run.ts";
 import { specBlob } from "../../src/engine/model/runBlobs.ts";
 import { documentHash } from "../../src/engine/model/storedSpec.ts";
 import { processState } from "../../src/engine/worker/processState.ts";
+import { heartbeatProcess } from "../support/heartbeatProcess.ts";
 import { marker, spec, specOf } from "../support/runFixtures.ts";
-import { signedProcess } from "../support/signedProcess.ts";
 import { at, common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 /** Somebody who may write `spec.json`, `plan.json` or a segment, and nothing else. */
@@ -28,7 +28,7 @@ async function planned(calculation: typeof joining = joining) {
     ...world,
     ...{ asked, named, put, plan: await world.plan(), planHash: documentHash(body) },
     /** Another process, which has read nothing yet. */
-    restart: () => Object.assign(world.ports, processState(world.ports, signedProcess())),
+    restart: () => Object.assign(world.ports, processState(world.ports, heartbeatProcess())),
     failures: () => world.list("runs").filter((name) => name.startsWith("failed/")),
     partials: () => world.list("runs").filter((name) => name.startsWith("parts/")),
     ended: async () => {

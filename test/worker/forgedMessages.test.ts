@@ -74,7 +74,7 @@ const forged = fc.record(
     kind: fc.constantFrom("plan", "compute", "combine", "finish", "cleanup", "sofar", "verify", "else"),
     ...{ run: name, uid: name, tag: name, gen: small, send: small, turn: small, tries: small },
     ...{ shard: small, pack: small, from: small, to: small, level: small, index: small },
-    ...{ silent: fc.boolean(), repeat: fc.boolean(), alone: fc.boolean() },
+    ...{ silent: fc.boolean(), repeat: fc.boolean(), isolated: fc.boolean() },
     members: fc.string({ maxLength: 4 }),
     childGens: fc.constantFrom("1", "2x3", "x", ""),
     nodes: fc.string({ maxLength: 4 }),

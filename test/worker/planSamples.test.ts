@@ -14,7 +14,7 @@ import { planRun } from "../../src/engine/worker/plan.ts";
 import type { Attempt, WorkerPorts } from "../../src/engine/worker/ports.ts";
 import type { TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { engineWorld } from "../support/engineWorld.ts";
-import { putSign, signedWork } from "../support/signedProcess.ts";
+import { heartbeatWork, putHeartbeat } from "../support/heartbeatProcess.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
 test("a cancel ends the sample that a plan is timing within five seconds of the run's end", async () => {
@@ -41,7 +41,7 @@ test("a cancel ends the sample that a plan is timing within five seconds of the 
   expect(waitedMs).toBeLessThan(8_000);
 });
 
-/** Plans run `r` with this code on a twin of storage; `begin` is told when a thread takes the plan or a sample. */
+/** Plans run `r` with this code on in-memory storage; `begin` is told when a thread takes the plan or a sample. */
 async function planWith(
   userCode: Partial<UserCode>,
   params: object,
@@ -53,7 +53,10 @@ async function planWith(
   await storage.blobs.ensureContainer("t-runs");
   await storage.blobs.ensureContainer("t-coordination");
   for (const [index, threads] of seen.entries())
-    await putSign({ storage, names: namesOf("t") }, `node-${index}`, { threads, works: [signedWork(1)] });
+    await putHeartbeat({ storage, names: namesOf("t") }, `node-${index}`, {
+      threads,
+      works: [heartbeatWork(1)],
+    });
   const ports = {
     ...{ storage, userCode },
     names: namesOf("t"),
@@ -76,7 +79,7 @@ async function planWith(
   const { signal } = new AbortController();
   const attempt = {
     message: { v: 1, kind: "plan", run: "r", uid: "u", gen: 1, send: 3, turn: 0 },
-    ...{ tag: "3-1-abcdefgh", limitMs: 20_000, alone: false, wanted: {}, signal, begin: async () => {} },
+    ...{ tag: "3-1-abcdefgh", limitMs: 20_000, isolated: false, wanted: {}, signal, begin: async () => {} },
     ...more,
   };
   await planRun(ports, attempt as unknown as Parameters<typeof planRun>[1]);
@@ -86,15 +89,15 @@ async function planWith(
 }
 
 test.each([
-  { alone: false, how: "beside ends", samples: 2 },
-  { alone: true, how: "alone ends", samples: 0 },
+  { isolated: false, how: "beside ends", samples: 2 },
+  { isolated: true, how: "isolated ends", samples: 0 },
 ])(
-  "a plan and its $samples samples, with alone: $alone, end with their run",
-  async ({ alone, how, samples }) => {
+  "a plan and its $samples samples, with isolated: $isolated, end with their run",
+  async ({ isolated, how, samples }) => {
     const given: string[] = [];
-    const noteOf = (kind: string, { alone, signal }: TaskOptions) =>
+    const noteOf = (kind: string, { isolated, signal }: TaskOptions) =>
       void given.push(
-        `${kind} ${alone === true ? "alone" : "beside"} ${signal === undefined ? "-" : "ends"}`,
+        `${kind} ${isolated === true ? "isolated" : "beside"} ${signal === undefined ? "-" : "ends"}`,
       );
     const code: Partial<UserCode> = {
       hold: async (options) => {
@@ -110,7 +113,7 @@ test.each([
         return { bytes: new Uint8Array(), ms: 1_000 };
       },
     };
-    await planWith(code, {}, { alone });
+    await planWith(code, {}, { isolated });
     const taken = Array.from({ length: samples }, () => `sample ${how}`);
     expect(given).toEqual([`hold ${how}`, `plan ${how}`, ...taken, "leave"]);
   },

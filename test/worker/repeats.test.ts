@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { decodeJson } from "../../src/engine/model/decode.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import type { WorkMessage } from "../../src/engine/model/message.ts";
-import { signBlobs } from "../../src/engine/model/names.ts";
+import { heartbeatBlobs } from "../../src/engine/model/names.ts";
 import { failureSchema } from "../../src/engine/model/run.ts";
-import { decodeSign } from "../../src/engine/model/sign.ts";
+import { decodeHeartbeat } from "../../src/engine/model/workerHeartbeat.ts";
 import { at, common, computeOf, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
 const work = { kind: "pack", shard: 0, pack: 1 } as const;
@@ -30,11 +30,13 @@ async function planned(meanwhile: () => Promise<void> = async () => {}) {
   const left = () => world.list("runs").filter((name) => /^(failed|parts)/.test(name));
   const failure = async (name: string) =>
     decodeJson(failureSchema, await world.bytesOf(world.names.runs, name), name);
-  /** What the sign of this process tells: each piece of work, its send, and whether a thread has it. */
+  /** What the heartbeat of this process tells: each piece of work, its send, and whether a thread has it. */
   const told = async () => {
-    const listed = await world.storage.blobs.list(world.names.coordination, signBlobs, { metadata: true });
+    const listed = await world.storage.blobs.list(world.names.coordination, heartbeatBlobs, {
+      metadata: true,
+    });
     return listed.blobs.flatMap(({ metadata, name: blob }) =>
-      decodeSign(metadata, blob).works.map(({ work: { kind }, send, begun: has }) => ({
+      decodeHeartbeat(metadata, blob).works.map(({ work: { kind }, send, begun: has }) => ({
         kind,
         send,
         begun: has,
@@ -51,8 +53,8 @@ describe("a message that is delivered again", () => {
   test.each<[string, Partial<WorkMessage>, number, string]>([
     ["by the host", {}, 2, "lost"],
     ["as a copy that says so", { silent: true }, 1, "lost"],
-    ["by the host, and was alone in its process,", { alone: true }, 2, "process-ended"],
-    ["as such a copy, and was alone in its process,", { silent: true, alone: true }, 1, "process-ended"],
+    ["by the host, and was isolated,", { isolated: true }, 2, "process-ended"],
+    ["as such a copy, and was isolated,", { silent: true, isolated: true }, 1, "process-ended"],
   ])("%s does not compute: its send ends with a record", async (_what, change, attempt, code) => {
     const { world, message, begun, left, failure } = await planned();
     await world.work({ ...message, ...change } as WorkMessage, { attempt });
@@ -127,7 +129,7 @@ describe("a repeated send", () => {
     expect(left()).toEqual(["parts/00000/00000001"]);
   });
 
-  test("begins only once the sign of its process tells of it, and leaves nothing else, however it ends", async () => {
+  test("begins only once the heartbeat of its process tells of it, and leaves nothing else, however it ends", async () => {
     let seen: unknown[] = [];
     let throwing = false;
     const made = await planned(async () => {
@@ -144,7 +146,7 @@ describe("a repeated send", () => {
     expect(left()).toEqual(["failed/00000/00000002.001.003.tried", "parts/00000/00000001"]);
   });
 
-  test("does not begin while storage takes no sign, and is enqueued again after a minute of that", async () => {
+  test("does not begin while storage takes no heartbeat, and is enqueued again after a minute of that", async () => {
     const { world, message, begun, left } = await planned();
     const { create } = world.storage.blobs;
     let refused = 0;
@@ -165,7 +167,7 @@ describe("a repeated send", () => {
     expect([begun, left()]).toEqual([[1], ["parts/00000/00000001"]]);
   });
 
-  test("makes no extra call for a first send that is short, and which no sign tells of", async () => {
+  test("makes no extra call for a first send that is short, and which no heartbeat tells of", async () => {
     let seen: string[] = [];
     const made = await planned(async () => {
       seen = made.left();
@@ -179,7 +181,7 @@ describe("a repeated send", () => {
     expect(after.other - before.other).toBe(0);
   });
 
-  test("of a task is told of by the sign as well", async () => {
+  test("of a task is told of by the heartbeat as well", async () => {
     const { world, left, told } = await planned();
     for (const pack of [0, 1, 2]) await world.work(computeOf(await world.plan(), pack));
     const { finish: inline } = world.ports.userCode;
@@ -214,7 +216,7 @@ test("a repeated finish whose manifest is there folds nothing again", async () =
   expect(finished).toBe(0);
 });
 
-test("a first send that lasts is told of by the sign of its process until it has ended", async () => {
+test("a first send that lasts is told of by the heartbeat of its process until it has ended", async () => {
   const seen: unknown[] = [];
   const made = await planned(async () => {
     for (let second = 0; second < 45; second += 1) {

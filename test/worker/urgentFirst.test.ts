@@ -50,7 +50,7 @@ describe("a caller that waits for several slots", () => {
   test("gets them once all are free, and nobody overtakes it", async () => {
     const { slots, order, take } = pool(3);
     for (const name of ["a", "b"]) take(name, false);
-    take("alone", true, 3);
+    take("isolated", true, 3);
     take("urgent", true);
     take("other", false);
     await settled();
@@ -61,24 +61,24 @@ describe("a caller that waits for several slots", () => {
     expect(order).toEqual(["a", "b"]);
     slots.leave();
     await settled();
-    expect(order).toEqual(["a", "b", "alone"]);
+    expect(order).toEqual(["a", "b", "isolated"]);
     slots.leave(3);
     await settled();
-    expect(order).toEqual(["a", "b", "alone", "urgent", "other"]);
+    expect(order).toEqual(["a", "b", "isolated", "urgent", "other"]);
   });
 
   test("comes after the urgent callers before it, and two of them after each other", async () => {
     const { slots, order, take } = pool(2);
     for (const name of ["a", "b", "c"]) take(name, true);
-    for (const name of ["alone 1", "alone 2"]) take(name, true, 2);
+    for (const name of ["isolated 1", "isolated 2"]) take(name, true, 2);
     await settled();
     expect(order).toEqual(["a", "b"]);
     for (let left = 0; left < 3; left += 1) slots.leave();
     await settled();
-    expect(order).toEqual(["a", "b", "c", "alone 1"]);
+    expect(order).toEqual(["a", "b", "c", "isolated 1"]);
     slots.leave(2);
     await settled();
-    expect(order.at(-1)).toBe("alone 2");
+    expect(order.at(-1)).toBe("isolated 2");
   });
 
   test("never has a slot that another caller has, in any order of arrivals", async () => {

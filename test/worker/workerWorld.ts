@@ -15,11 +15,11 @@ import { handlePoison, handleWork } from "../../src/engine/worker/handleWork.ts"
 import type { Delivery, WorkerPorts } from "../../src/engine/worker/ports.ts";
 import { processState } from "../../src/engine/worker/processState.ts";
 import type { ComputeOutput, UserCode } from "../../src/engine/worker/threads/userCode.ts";
+import { heartbeatProcess } from "../support/heartbeatProcess.ts";
 import { marker, spec, specOf } from "../support/runFixtures.ts";
-import { signedProcess } from "../support/signedProcess.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
-/** One worker on the storage twin, with run `r` of uid `u`; messages are handed to it as the host would. */
+/** One worker on the in-memory storage, with run `r` of uid `u`; messages are handed to it as the host would. */
 export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPorts> = {}) {
   const world = virtualWorld();
   const clock = world.clock();
@@ -34,7 +34,7 @@ export async function workerWorld(userCode: UserCode, changed: Partial<WorkerPor
   const ports: WorkerPorts = {
     ...{ storage, names, clock, random, userCode, tree: limits, packLimitMs: 60_000, endRetryMs: 60_000 },
     log: (event) => void log.push(event),
-    ...processState({ storage, names, clock, random }, signedProcess()),
+    ...processState({ storage, names, clock, random }, heartbeatProcess()),
     versionOf: () => "code 1",
     foldBytesMax: limits.foldBytesMax,
     ...changed,

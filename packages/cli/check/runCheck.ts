@@ -8,7 +8,7 @@ import { type CheckRow, rowOf } from "./checkRows.ts";
 import type { LawsTried } from "./checkThread.ts";
 import { type Breach, broken, sidesOf } from "./laws/findings.ts";
 import { type CheckRequest, lawsInThread, type ThreadEnd, type ThreadSetup } from "./lawsInThread.ts";
-import { type TwinEnd, twinRun } from "./twinRun.ts";
+import { type MemoryRunEnd, memoryRun } from "./memoryRun.ts";
 
 export type CheckReport = Awaited<ReturnType<typeof runCheck>>;
 
@@ -67,7 +67,7 @@ async function engineRow(
     threadEntry,
   );
   const { params, chunks, threw } = tried;
-  const ended = await twinRun({
+  const ended = await memoryRun({
     calculation,
     params,
     chunks,
@@ -88,7 +88,7 @@ async function engineRow(
 function engineVerdict(
   serial: Uint8Array,
   { chunks, threw }: LawsTried,
-  ended: TwinEnd,
+  ended: MemoryRunEnd,
 ): string | { readonly breach: Breach } {
   if (ended.kind === "failed") {
     return broken(

@@ -16,7 +16,7 @@ interface LeaderOptions {
 export function addLeader(program: Command, session: Session): void {
   const group = program
     .command("leader")
-    .description("show who leads: term, region, since when, last beat, and how it came to lead")
+    .description("show who leads: term, region, since when, last heartbeat, and how it came to lead")
     .option("--watch", "poll every second until Ctrl-C; without a terminal, print a line for each change")
     .option("--name <election>", "name of the election, if not the app's own", leaderBlob)
     .action(({ watch, name }: LeaderOptions) =>
@@ -24,7 +24,7 @@ export function addLeader(program: Command, session: Session): void {
     );
   group
     .command("break")
-    .description("depose the leader: it stops with its next beat, and any contender may lead")
+    .description("depose the leader: it stops with its next heartbeat, and any contender may lead")
     .option("--name <election>", "name of the election, if not the app's own")
     .option("--yes", "do not ask")
     .action(async (_own: object, command: Command) => {
@@ -80,14 +80,14 @@ const acquired: Readonly<Record<Known["cameBy"], string>> = {
 function leaderLine(seen: LeaderView, nowMs: number): string {
   if (seen.kind === "never") return "nobody has ever led here";
   if (seen.kind === "unreadable") return `the leader's record cannot be read: ${oneLine(seen.reason)}`;
-  const { term, region, since, beatAgeS, leaseLeftS, cameBy, notes } = seen;
+  const { term, region, since, heartbeatAgeS, leaseLeftS, cameBy, notes } = seen;
   const holder = region === undefined ? oneLine(seen.holder) : `${oneLine(seen.holder)} (${oneLine(region)})`;
-  const beat = `${duration(beatAgeS)} ago`;
-  if (seen.kind === "nobody") return `nobody leads; the last was ${holder} in term ${term}, ${beat}`;
+  const heartbeat = `${duration(heartbeatAgeS)} ago`;
+  if (seen.kind === "nobody") return `nobody leads; the last was ${holder} in term ${term}, ${heartbeat}`;
   const forS = (nowMs - Date.parse(since)) / 1000;
   const parts = [
     `${holder} leads in term ${term} since ${since.slice(11, 19)} UTC (${duration(forS)})`,
-    `last beat ${beat}`,
+    `last heartbeat ${heartbeat}`,
     ...(leaseLeftS === undefined ? [] : [`lease for ${duration(Math.floor(leaseLeftS))} more`]),
     acquired[cameBy],
   ];

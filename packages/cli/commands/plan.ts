@@ -30,7 +30,7 @@ export function addPlan(program: Command, session: Session): void {
     .option("--pack-size <n>", "chunks per pack, instead of what is measured", wholeOption)
     .option(
       "--workers <n>",
-      "packs computed at once (default: threads of local instances, or those that beat, or 20)",
+      "packs computed at once (default: threads of local instances, or those that are live, or 20)",
       wholeOption,
     )
     .option("--max-cost <dollars>", "say whether the run would reach this cost", dollarsOption)

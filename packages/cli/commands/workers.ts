@@ -9,11 +9,11 @@ import { clip, count, countOf, duration, oneLine, type Screen } from "../render/
 
 const watchEveryMs = 1_000;
 
-/** `leasefold workers`: who computes what, and for how long, by the signs of life of the instances. */
+/** `leasefold workers`: who computes what, and for how long, by the heartbeats of the instances. */
 export function addWorkers(program: Command, session: Session): void {
   program
     .command("workers")
-    .description("list the instances at work: what each computes for how long, memory, last sign of life")
+    .description("list the instances at work: what each computes for how long, memory, last heartbeat")
     .option("--watch", "poll every second until Ctrl-C; without a terminal, print a table for each change")
     .action(async ({ watch }: { readonly watch?: boolean }) => {
       const { workers } = await apiOf(session);
@@ -55,15 +55,15 @@ const nameWidth = 20;
 /** A row of the instance, and one for each piece of work. */
 function rowsOf(worker: Worker, isNarrow: boolean): readonly Row[] {
   const cut = (text: string): string => clip(oneLine(text), isNarrow ? nameWidth : Number.POSITIVE_INFINITY);
-  const { instance, version, threads, memoryMb, state, ended = "", signAgeS, computes, holds } = worker;
-  const signs = {
-    live: `${duration(signAgeS)} ago`,
-    silent: { text: `silent ${duration(signAgeS)}`, style: "yellow" },
+  const { instance, version, threads, memoryMb, state, ended = "", heartbeatAgeS, computes, holds } = worker;
+  const heartbeats = {
+    live: `${duration(heartbeatAgeS)} ago`,
+    silent: { text: `silent ${duration(heartbeatAgeS)}`, style: "yellow" },
     ended: { text: cut(ended), style: "red" },
   } as const;
   const about = `${countOf(threads, "thread")}, ${count(memoryMb)} MB, ${oneLine(version)}`;
   return [
-    [cut(instance), signs[state], { text: about, style: "dim" }],
+    [cut(instance), heartbeats[state], { text: about, style: "dim" }],
     ...computes.map((one): Row => ["", "", textOfWork(one), duration(one.forS)]),
     ...holds.map((one): Row => ["", "", { text: textOfWork(one), style: "dim" }, "waits"]),
   ];

@@ -7,7 +7,7 @@ import type { WorkerFact } from "../render/runScreen.ts";
 export const beginsWork = (event: InstanceEvent): event is Extract<InstanceEvent, { kind: "started" }> =>
   event.kind === "started" && /^worker(Urgent)?$/.test(event.function);
 
-/** What one instance does, by its events: packs of the demo are too short to leave a sign. */
+/** What one instance does, by its events: packs of the demo are too short to leave a heartbeat. */
 export function instanceTrack(name: string, threads: number) {
   const working = new Set<string>();
   let state: Extract<InstanceEvent, { kind: "state" }>["state"] = "starting";

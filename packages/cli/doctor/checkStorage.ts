@@ -38,7 +38,7 @@ export async function checkService({ storage, names, clock }: Client): Promise<r
   else if (versioned) {
     warning({
       what: "blob versioning is on",
-      why: "a leader beats each second, and every beat of the lease's blob becomes a version that is kept",
+      why: "a leader writes a heartbeat each second, and every one on the lease's blob becomes a version that is kept",
       cure: "az storage account blob-service-properties update --account-name ACCOUNT --enable-versioning false",
     });
   } else ok("blob versioning is off");
@@ -106,11 +106,12 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
     });
     return found;
   }
-  const beatAgeS = seen.kind === "never" ? Number.POSITIVE_INFINITY : seen.beatAgeS;
+  const heartbeatAgeS = seen.kind === "never" ? Number.POSITIVE_INFINITY : seen.heartbeatAgeS;
   if (seen.kind === "never") skipped("nobody has led yet: start the app, or wait for its next tick");
   else if (seen.kind === "leading")
-    ok(`${seen.holder} leads in term ${seen.term}, last beat ${beatAgeS} s ago`);
-  else ok(`nobody leads now; ${seen.holder} led in term ${seen.term}, until ${Math.round(beatAgeS)} s ago`);
+    ok(`${seen.holder} leads in term ${seen.term}, last heartbeat ${heartbeatAgeS} s ago`);
+  else
+    ok(`nobody leads now; ${seen.holder} led in term ${seen.term}, until ${Math.round(heartbeatAgeS)} s ago`);
   const { blobs } = await blobPage(client, client.names.active, "");
   const open = blobs.filter(({ name }) => !name.startsWith(scheduleBlobs)).length;
   const flight =
@@ -118,7 +119,7 @@ export async function checkLeader(client: Client): Promise<readonly Finding[]> {
       ? "1 run is in flight: an upgrade that changes its documents"
       : `${open} runs are in flight: an upgrade that changes their documents`;
   ok(open === 0 ? "no run is in flight" : `${flight} has to wait (docs/OPERATIONS.md)`);
-  if (open > 0 && seen.kind !== "leading" && beatAgeS > leaderlessMaxS) {
+  if (open > 0 && seen.kind !== "leading" && heartbeatAgeS > leaderlessMaxS) {
     wrong({
       what: `${open} ${open === 1 ? "run is" : "runs are"} open and nobody has ${seen.kind === "never" ? "ever led" : "led for three minutes"}`,
       why: "no instance contends for the lease",

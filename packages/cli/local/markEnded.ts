@@ -1,14 +1,14 @@
-import { parseSignBlob, signBlobs } from "../../../src/engine/model/names.ts";
-import { decodeSign, encodeSign } from "../../../src/engine/model/sign.ts";
+import { heartbeatBlobs, parseHeartbeatBlob } from "../../../src/engine/model/names.ts";
+import { decodeHeartbeat, encodeHeartbeat } from "../../../src/engine/model/workerHeartbeat.ts";
 import type { BlobStore, Storage } from "../../../src/engine/storage/ports.ts";
 import { systemClock } from "../../../src/engine/storage/system.ts";
 import type { HeldMessage } from "../../../src/host/instanceMessages.ts";
 
 /** What a supervisor does in storage for processes that have ended, one after the other. */
 export interface EndMarks {
-  /** Marks its sign, and has the messages come back whose invocations failed with it, as the real host does. */
+  /** Marks its heartbeat, and has the messages come back whose invocations failed with it, as the real host does. */
   ended(instance: string, how: string, failed: readonly HeldMessage[], visibleInS: number): void;
-  /** Resolves when all are made, or after a second: a sign without a mark goes stale by itself. */
+  /** Resolves when all are made, or after a second: a heartbeat without a mark goes stale by itself. */
   settled(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const markMsMax = 1_000;
 const markTries = 3;
 
 /**
- * Says in the signs that an ended process has left how it ended, so that the leader sends its work again at once and people
+ * Says in the heartbeats that an ended process has left how it ended, so that the leader sends its work again at once and people
  * see why. A planned stop leaves none.
  */
 export async function markEnded(
@@ -42,12 +42,12 @@ export async function markEnded(
   ended: string,
 ): Promise<void> {
   for (let tried = 0; tried < markTries; tried += 1) {
-    const { blobs: signs } = await blobs.list(coordination, signBlobs, { metadata: true });
-    const own = signs.filter(({ name }) => parseSignBlob(name).instance === instance);
+    const { blobs: heartbeats } = await blobs.list(coordination, heartbeatBlobs, { metadata: true });
+    const own = heartbeats.filter(({ name }) => parseHeartbeatBlob(name).instance === instance);
     const marks = own.map(async ({ name, metadata, etag }) => {
-      const sign = decodeSign(metadata, name);
-      if (sign.ended !== undefined) return "replaced";
-      const marked = encodeSign({ ...sign, ended });
+      const heartbeat = decodeHeartbeat(metadata, name);
+      if (heartbeat.ended !== undefined) return "replaced";
+      const marked = encodeHeartbeat({ ...heartbeat, ended });
       return (await blobs.setMetadata(coordination, name, marked, { ifMatch: etag })).kind;
     });
     const done = await Promise.allSettled(marks);

@@ -89,7 +89,7 @@ const wrapped: ReadonlySet<string> = new Set([
   "note",
 ]);
 
-/** A view with who computes the run, where signs of life tell it. */
+/** A view with who computes the run, where heartbeats tell it. */
 interface Told extends RunView {
   readonly computedBy?: Pick<Workers["runs"][number], "instances" | "threads">;
 }

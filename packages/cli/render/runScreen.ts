@@ -54,7 +54,7 @@ type Part = string | readonly [text: string, ...styles: Style[]];
 const notesShown = 5;
 const barWidth = 44;
 const nameWidthMin = 9;
-/** A leader beats once a second; one that did not for longer may be gone. */
+/** A leader writes a heartbeat once a second; one that did not for longer may be gone. */
 const silentS = 2;
 
 /** The screen of a run, each line within the width: progress, leader, what each worker computes, and the last events. */
@@ -117,10 +117,10 @@ function leaderPart(leader: LeaderView | undefined, active: boolean): Part {
   if (!active) return ["nobody, there is nothing left to lead", "dim"];
   if (leader === undefined || leader.kind === "never") return ["nobody yet", "dim"];
   if (leader.kind === "unreadable") return ["its record cannot be read", "red"];
-  const { holder, term, beatAgeS = 0 } = leader;
-  if (leader.kind === "leading" && beatAgeS <= silentS) return [`${holder} in term ${term}`, "bold"];
+  const { holder, term, heartbeatAgeS = 0 } = leader;
+  if (leader.kind === "leading" && heartbeatAgeS <= silentS) return [`${holder} in term ${term}`, "bold"];
   const who = leader.kind === "leading" ? `${holder} silent` : "no leader";
-  return [` ${who} for ${duration(beatAgeS)}, workers go on `, "inverse", "red"];
+  return [` ${who} for ${duration(heartbeatAgeS)}, workers go on `, "inverse", "red"];
 }
 
 /** `0:07`. */

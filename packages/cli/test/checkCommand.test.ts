@@ -9,7 +9,7 @@ import { fileThere, writesFile } from "../../../test/support/fileThere.ts";
 import { inlineCode } from "../../../test/worker/workerWorld.ts";
 import { linesOf } from "../check/checkRows.ts";
 import { checkLaws } from "../check/laws/checkLaws.ts";
-import { twinRun } from "../check/twinRun.ts";
+import { memoryRun } from "../check/memoryRun.ts";
 import { runAlone } from "./aloneCli.ts";
 import { printed } from "./cliWorld.ts";
 
@@ -314,9 +314,9 @@ describe("a row of a check", () => {
   });
 });
 
-describe("the engine on the twin", () => {
-  const twin = (calculation: AnyCalculation, params: unknown, chunks: number) =>
-    twinRun({
+describe("the engine on in-memory storage", () => {
+  const account = (calculation: AnyCalculation, params: unknown, chunks: number) =>
+    memoryRun({
       ...{ calculation: calculation.name, params, chunks, code: inlineCode(calculation) },
       ...{ clock: systemClock, random: systemRandom, packLimitMs: 10_000 },
       signal: new AbortController().signal,
@@ -332,7 +332,7 @@ describe("the engine on the twin", () => {
 
   it("the engine computes the serial result of the first chunks of a list, through a tree of nodes", async () => {
     const { result } = await checkLaws(listed, { chunks: 90 }, { chunks: 60 });
-    const ended = await twin(listed, { chunks: 90 }, 60);
+    const ended = await account(listed, { chunks: 90 }, 60);
     expect(ended).toMatchObject({ kind: "result", packs: 20 });
     if (ended.kind === "result") expect(Buffer.from(ended.body)).toEqual(Buffer.from(result?.body ?? []));
     expect(JSON.parse(Buffer.from(result?.body ?? []).toString())).toMatchObject({ folded: 60, count: 90 });

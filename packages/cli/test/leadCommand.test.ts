@@ -18,7 +18,7 @@ interface FakeChild extends Child {
   end(code: number): void;
 }
 
-/** The command on the twin; programs are started only in name, and end when the test says so or on SIGKILL. */
+/** The command on in-memory storage; programs are started only in name, and end when the test says so or on SIGKILL. */
 async function leadWorld(options: { readonly tty?: boolean } = {}) {
   const inner = await clientWorld();
   const { world, storage } = inner;

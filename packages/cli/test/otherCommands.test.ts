@@ -130,7 +130,7 @@ describe("leasefold failures, leader, queues, calculations", () => {
       ...{ cameBy: "broken", notes: { runs: "2" } },
     });
     expect((await run("leader")).out).toBe(
-      "node-1 (west) leads in term 7 since 23:59:00 UTC (1 min), last beat 0 s ago, lease for 11 s more, " +
+      "node-1 (west) leads in term 7 since 23:59:00 UTC (1 min), last heartbeat 0 s ago, lease for 11 s more, " +
         "took over by breaking the lease; runs 2\n",
     );
     expect(JSON.parse((await run("leader --json")).out)).toMatchObject({

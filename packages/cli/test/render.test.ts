@@ -272,7 +272,7 @@ describe("a run", () => {
       expect(progressLine(one, columns - 1)).toContain(" 42 %");
   });
 
-  it("says how many of the packs in flight are computed and how many wait, while signs tell", () => {
+  it("says how many of the packs in flight are computed and how many wait, while heartbeats tell", () => {
     const text = (threads: number) =>
       runDetails(printed(), { ...view, computedBy: { instances: 2, threads } });
     expect(text(4)).toContain("in flight    35: 4 computed by 2 instances, 31 wait\n");

@@ -4,8 +4,8 @@ import type { LeaderView } from "../../../src/engine/client/leader.ts";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { type RunFacts, renderRun } from "../render/runScreen.ts";
 
-const leader = (beatAgeS: number, kind: "leading" | "nobody" = "leading"): LeaderView => ({
-  ...{ kind, holder: "node-1", term: 1, since: "2026-11-21T00:00:00Z", beatAgeS },
+const leader = (heartbeatAgeS: number, kind: "leading" | "nobody" = "leading"): LeaderView => ({
+  ...{ kind, holder: "node-1", term: 1, since: "2026-11-21T00:00:00Z", heartbeatAgeS },
   ...{ lease: "leased", cameBy: "free", notes: {}, terms: [] },
 });
 const view = (change: Partial<RunView> = {}): RunView =>
@@ -52,7 +52,7 @@ describe("the live screen of a run", () => {
   it.each([
     [leader(3.21), " node-1 silent for 3.2 s, workers go on "],
     [leader(5, "nobody"), " no leader for 5 s, workers go on "],
-  ])("the screen shows in red for how long there has been no sign of a leader", (seen, text) => {
+  ])("the screen shows in red for how long there has been no heartbeat of a leader", (seen, text) => {
     const line = renderRun({ ...computing, leader: seen }, { ...screen, color: true })[5] ?? "";
     expect(line).toContain(`\u001b[31m\u001b[7m${text}`);
     expect(stripVTControlCharacters(line).trimEnd()).toBe(`  leader   ${text}`.trimEnd());

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { describe, expect, it, test } from "vitest";
 import { submit } from "../../../src/engine/client/submit.ts";
-import { putSign, signedWork } from "../../../test/support/signedProcess.ts";
+import { heartbeatWork, putHeartbeat } from "../../../test/support/heartbeatProcess.ts";
 import { screenOf } from "../render/processScreen.ts";
 import { visible } from "../render/terminal.ts";
 import { paint } from "../render/text.ts";
@@ -105,7 +105,7 @@ test("a result and the names of a calculation, a holder and an instance reach a 
     code: hostile,
     terms: [{ term: 1, holder: hostile, atMs: 0 }],
   });
-  await putSign(world.client, hostile, { ended: hostile, works: [signedWork(1)] });
+  await putHeartbeat(world.client, hostile, { ended: hostile, works: [heartbeatWork(1)] });
   for (const line of ["runs", "status r1", "status r1 --json", "workers", "workers --json"])
     await world.run(line);
   await world.putState(run, { phase: "complete" });

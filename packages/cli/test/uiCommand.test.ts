@@ -19,7 +19,7 @@ const running: (() => Promise<number>)[] = [];
 afterEach(async () => void (await Promise.all(running.splice(0).map((stop) => stop()))));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** A running `leasefold ui` on the in-memory twin. */
+/** A running `leasefold ui` on in-memory storage. */
 async function startUi(line = "", change: Partial<Cli> = {}, { tty = true } = {}) {
   const world = await clientWorld();
   const [out, err] = [printed({ tty }), printed()];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { submit } from "../../../src/engine/client/submit.ts";
-import { signBlobs } from "../../../src/engine/model/names.ts";
+import { heartbeatBlobs } from "../../../src/engine/model/names.ts";
 import { names } from "../../../test/client/clientWorld.ts";
-import { putSign, signedWork } from "../../../test/support/signedProcess.ts";
+import { heartbeatWork, putHeartbeat } from "../../../test/support/heartbeatProcess.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 
 const idle = "nobody computes anything that takes longer than a second\n";
@@ -11,19 +11,19 @@ describe("leasefold workers", () => {
   it("lists what each instance computes for how long, within 80 columns", async () => {
     const { run, client, world } = await cliWorld();
     expect((await run("workers")).out).toBe(idle);
-    const plan = signedWork(1, { work: { kind: "plan" }, chunks: undefined });
-    await putSign(client, "killed", { works: [signedWork(2)], ended: "signal SIGKILL" });
-    await putSign(client, "node-9", { works: [plan] });
+    const plan = heartbeatWork(1, { work: { kind: "plan" }, chunks: undefined });
+    await putHeartbeat(client, "killed", { works: [heartbeatWork(2)], ended: "signal SIGKILL" });
+    await putHeartbeat(client, "node-9", { works: [plan] });
     await world.advance(40_000);
     const one = { from: 18, to: 19 };
-    await putSign(client, "node-1", {
+    await putHeartbeat(client, "node-1", {
       works: [
-        signedWork(17, { chunk: 174 }),
-        signedWork(18, { alone: true, chunks: one, chunk: 18 }),
-        signedWork(19, { begun: false }),
+        heartbeatWork(17, { chunk: 174 }),
+        heartbeatWork(18, { isolated: true, chunks: one, chunk: 18 }),
+        heartbeatWork(19, { begun: false }),
       ],
     });
-    await putSign(client, `pod-${"x".repeat(60)}`, { memoryMb: 1_234, threads: 1 });
+    await putHeartbeat(client, `pod-${"x".repeat(60)}`, { memoryMb: 1_234, threads: 1 });
     await world.advance(1_200);
     const { out } = await run("workers");
     expect(out).toBe(`INSTANCE              SIGN            COMPUTES                              FOR
@@ -31,7 +31,7 @@ killed                signal SIGKILL  2 threads, 100 MB, 1.2.3
                                       r1 pack 2, chunks 20–29               2 s
 node-1                1 s ago         2 threads, 100 MB, 1.2.3
                                       r1 pack 17, chunks 170–179, at 174    3 s
-                                      r1 pack 18, chunk 18, alone           3 s
+                                      r1 pack 18, chunk 18, isolated           3 s
                                       r1 pack 19, chunks 190–199          waits
 node-9                silent 41 s     2 threads, 100 MB, 1.2.3
                                       r1 plan                               2 s
@@ -40,26 +40,28 @@ pod-xxxxxxxxxxxxxxx…  1 s ago         1 thread, 1,234 MB, 1.2.3
     expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
-  it("tells programs the same, and names signs that cannot be read", async () => {
+  it("tells programs the same, and names heartbeats that cannot be read", async () => {
     const { run, client } = await cliWorld();
-    await putSign(client, "node-1", { works: [signedWork(17)] });
-    await client.storage.blobs.create(names.coordination, `${signBlobs}x\u001b[2J.y`, "", { metadata: {} });
+    await putHeartbeat(client, "node-1", { works: [heartbeatWork(17)] });
+    await client.storage.blobs.create(names.coordination, `${heartbeatBlobs}x\u001b[2J.y`, "", {
+      metadata: {},
+    });
     expect(JSON.parse((await run("workers --json")).out)).toMatchObject({
       workers: [{ instance: "node-1", computes: [{ work: "pack 17", forS: 2 }] }],
       runs: [{ run: "r1", instances: 1, threads: 1 }],
       unreadable: [{ reason: expect.stringContaining("does not decode") }],
     });
     const { out } = await run("workers");
-    expect(out).toContain("\nworkers/x [2J.y cannot be read: the sign of");
+    expect(out).toContain("\nworkers/x [2J.y cannot be read: the heartbeat of");
   });
 
   it("draws the table anew each second on a terminal, as high as that is, until Ctrl-C", async () => {
     const { start, client, world } = await cliWorld();
-    await putSign(client, "node-1", { works: [signedWork(17)] });
-    const many = Array.from({ length: 40 }, (_, pack) => signedWork(pack));
+    await putHeartbeat(client, "node-1", { works: [heartbeatWork(17)] });
+    const many = Array.from({ length: 40 }, (_, pack) => heartbeatWork(pack));
     const { ended, interrupt } = start("workers --watch", { tty: true });
     await world.advance(1_500);
-    await putSign(client, "node-2", { works: many });
+    await putHeartbeat(client, "node-2", { works: many });
     await world.advance(2_000);
     interrupt();
     const { exitCode, out } = await world.finish(ended);
@@ -74,10 +76,10 @@ pod-xxxxxxxxxxxxxxx…  1 s ago         1 thread, 1,234 MB, 1.2.3
 
   it("prints without a terminal a table for each change, and now and then", async () => {
     const { start, client, world } = await cliWorld();
-    await putSign(client, "node-1", { everyMs: 10_000, works: [signedWork(17)] });
+    await putHeartbeat(client, "node-1", { everyMs: 10_000, works: [heartbeatWork(17)] });
     const { ended, interrupt } = start("workers --watch");
     await world.advance(4_500);
-    await putSign(client, "node-2", { works: [signedWork(18)] });
+    await putHeartbeat(client, "node-2", { works: [heartbeatWork(18)] });
     await world.advance(2_000);
     interrupt();
     const { out } = await world.finish(ended);
@@ -90,13 +92,13 @@ pod-xxxxxxxxxxxxxxx…  1 s ago         1 thread, 1,234 MB, 1.2.3
   });
 });
 
-it("leasefold status says how many instances and threads compute the run, while signs tell so", async () => {
+it("leasefold status says how many instances and threads compute the run, while heartbeats tell so", async () => {
   const { run, client, putState } = await cliWorld();
   const { uid } = await submit(client, { calculation: "sum", params: { to: 100 }, id: "r1" });
   await putState({ run: "r1", uid }, { phase: "computing" });
   expect((await run("status r1")).out).not.toContain("computed by");
-  await putSign(client, "node-1", { works: [signedWork(1, { uid }), signedWork(2, { uid })] });
-  await putSign(client, "node-2", { works: [signedWork(3, { uid }), signedWork(4)] });
+  await putHeartbeat(client, "node-1", { works: [heartbeatWork(1, { uid }), heartbeatWork(2, { uid })] });
+  await putHeartbeat(client, "node-2", { works: [heartbeatWork(3, { uid }), heartbeatWork(4)] });
   expect((await run("status r1")).out).toContain("\n  computed by  2 instances, 3 threads\n");
   expect(JSON.parse((await run("status r1 --json")).out)).toMatchObject({
     computedBy: { instances: 2, threads: 3 },

@@ -10,7 +10,7 @@ afterEach(() => void vi.unstubAllGlobals());
 
 const url = "https://host/api";
 
-/** A client of an app on the twin; `broken` says of the n-th request whether its answer is lost. */
+/** A client of an app on in-memory storage; `broken` says of the n-th request whether its answer is lost. */
 async function world(broken: (n: number, request: Request) => boolean = () => false) {
   const made = await clientWorld();
   const app = fetchOn(made);

@@ -142,7 +142,7 @@ function ProgressPanel(of: {
   );
 }
 
-/** Who computes the packs of this run, by the signs of live instances. */
+/** Who computes the packs of this run, by the heartbeats of live instances. */
 const atWorkOf = ({ uid }: RunView, { value, changedMs }: UsedPoll<Workers>): AtWork =>
   (value?.workers ?? []).flatMap(({ instance, state, computes }) =>
     state !== "live"

@@ -14,10 +14,10 @@ interface Stretch {
   readonly cut?: true;
 }
 
-/** A process with a lane for each thread. One whose work has ended has no sign, and is shown while its lanes hold something. */
+/** A process with a lane for each thread. One whose work has ended has no heartbeat, and is shown while its lanes hold something. */
 export interface Board {
   readonly worker: Worker;
-  /** It has a sign now. */
+  /** It has a heartbeat now. */
   readonly signed: boolean;
   readonly stretches: readonly Stretch[];
 }
@@ -25,7 +25,7 @@ export interface Board {
 /** Time that a lane shows. */
 export const laneMs = 120_000;
 
-/** The boards after an answer that came at `nowMs`. A sign does not name threads: each piece of work keeps the lane that it got. */
+/** The boards after an answer that came at `nowMs`. A heartbeat does not name threads: each piece of work keeps the lane that it got. */
 export function boardsAfter(
   before: readonly Board[],
   { workers }: Pick<Workers, "workers">,
@@ -50,7 +50,7 @@ export const keyOf = ({ instance, boot }: Worker): string => `${instance} ${boot
 
 function stretchesAfter(before: readonly Stretch[], worker: Worker, nowMs: number): readonly Stretch[] {
   const isLive = worker.state === "live";
-  const endMs = isLive ? nowMs : nowMs - worker.signAgeS * 1_000;
+  const endMs = isLive ? nowMs : nowMs - worker.heartbeatAgeS * 1_000;
   const known = new Map(before.map((one) => [one.key, one]));
   const now = worker.computes.map((work) => {
     const key = `${work.uid} ${work.work} ${work.generation} ${work.send}`;
@@ -73,7 +73,7 @@ function stretchesAfter(before: readonly Stretch[], worker: Worker, nowMs: numbe
   return [...past, ...present].filter(({ toMs = nowMs }) => toMs > nowMs - laneMs);
 }
 
-/** A setting allows no more threads; a sign may claim any number. */
+/** A setting allows no more threads; a heartbeat may claim any number. */
 const lanesMax = 256;
 
 /** The stretches of each thread, also of threads that compute nothing. */
@@ -90,7 +90,7 @@ export function placeOf({ fromMs, toMs }: Stretch, nowMs: number) {
 }
 
 export function stateOfBoard({ worker: { state, ended }, signed }: Board): RunState {
-  if (!signed) return { tone: "idle", mark: "waiting", text: "no sign: idle, or short work" };
+  if (!signed) return { tone: "idle", mark: "waiting", text: "no heartbeat: idle, or short work" };
   if (state === "live") return { tone: "run", mark: "working", text: "live" };
   if (state === "silent") return { tone: "warn", mark: "attention", text: "silent" };
   return { tone: "bad", mark: "failed", text: `ended: ${ended}` };

@@ -37,7 +37,7 @@ function Shown({ found, sinceS }: { readonly found: LeaderView; readonly sinceS:
       </Notice>
     );
   const leading = found.kind === "leading";
-  const { beatAgeS, leaseLeftS, cameBy } = found;
+  const { heartbeatAgeS, leaseLeftS, cameBy } = found;
   return (
     <>
       <Panel title="Leader">
@@ -52,7 +52,7 @@ function Shown({ found, sinceS }: { readonly found: LeaderView; readonly sinceS:
               "since",
               `${timeText(found.since)} (${agoText((serviceNowMs() - Date.parse(found.since)) / 1_000)})`,
             ],
-            ["last beat", `${duration(Math.round(beatAgeS + sinceS))} ago`],
+            ["last heartbeat", `${duration(Math.round(heartbeatAgeS + sinceS))} ago`],
             [
               "lease",
               leaseLeftS === undefined

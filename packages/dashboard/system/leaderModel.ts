@@ -3,7 +3,7 @@ import { duration } from "../../../src/engine/model/figures.ts";
 
 export type KnownTerm = Exclude<LeaderView, { readonly kind: "never" | "unreadable" }>["terms"][number];
 
-/** Storage tells the times of beats in whole seconds; a shorter gap is a hand-over. */
+/** Storage tells the times of heartbeats in whole seconds; a shorter gap is a hand-over. */
 const gapSMin = 1;
 
 /** The terms as rows of a table, newest first: how long each led, and how long nobody had led before it. */

@@ -13,7 +13,7 @@ import { type Board, boardsAfter, keyOf, laneMs, lanesOf, placeOf, stateOfBoard 
 /** More would be no page; the CLI lists all. */
 const shownMax = 100;
 
-/** Which instance computes what, by the signs of life that instances write while work lasts: a lane for each thread. */
+/** Which instance computes what, by the heartbeats that instances write while work lasts: a lane for each thread. */
 export function WorkersPart(): JSX.Element {
   const polled = usePoll<Workers>("workers", () => 2_000);
   useTick(1_000, true);
@@ -33,7 +33,7 @@ export function WorkersPart(): JSX.Element {
           </span>
         ))}
       </div>
-      <Stale polled={polled} reading="Reading the signs …" />
+      <Stale polled={polled} reading="Reading the heartbeats …" />
       {value !== undefined && boards.length === 0 ? (
         <Empty title="Nobody computes anything that lasts">
           <p>
@@ -66,8 +66,8 @@ export function WorkersPart(): JSX.Element {
 /** `sinceS`: since the answer. */
 function BoardView(of: { readonly board: Board; readonly sinceS: number }): JSX.Element {
   const { board, sinceS } = of;
-  const { instance, version, memoryMb, signAgeS, holds } = board.worker;
-  const age = board.signed ? `, sign ${duration(Math.round(signAgeS + sinceS))} ago` : "";
+  const { instance, version, memoryMb, heartbeatAgeS, holds } = board.worker;
+  const age = board.signed ? `, heartbeat ${duration(Math.round(heartbeatAgeS + sinceS))} ago` : "";
   const nowMs = performance.now();
   return (
     <Panel

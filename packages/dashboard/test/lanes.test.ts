@@ -3,10 +3,19 @@ import type { WorkAtHand, Worker } from "../../../src/engine/client/inspection/w
 import { type Board, boardsAfter, laneMs, lanesOf, placeOf, stateOfBoard } from "../system/lanes.ts";
 
 const work = (pack: number, forS: number): WorkAtHand => ({
-  ...{ run: "r", uid: "u", work: `pack ${pack}`, pack, generation: 1, send: 1, alone: false, forS },
+  ...{ run: "r", uid: "u", work: `pack ${pack}`, pack, generation: 1, send: 1, isolated: false, forS },
 });
 const worker = (instance: string, computes: readonly WorkAtHand[], more: Partial<Worker> = {}): Worker => ({
-  ...{ instance, boot: "a", state: "live", version: "1", threads: 2, memoryMb: 1, codes: [], signAgeS: 0 },
+  ...{
+    instance,
+    boot: "a",
+    state: "live",
+    version: "1",
+    threads: 2,
+    memoryMb: 1,
+    codes: [],
+    heartbeatAgeS: 0,
+  },
   ...{ computes: [...computes], holds: [], ...more },
 });
 
@@ -37,22 +46,22 @@ test("work keeps its lane while it lasts, and the next piece takes the one that 
   ]);
 });
 
-test("an instance without a sign stays while its lanes show what it did, and has a lane for each idle thread", () => {
+test("an instance without a heartbeat stays while its lanes show what it did, and has a lane for each idle thread", () => {
   const first = [100, worker("one", [work(1, 10)])] as const;
   const [idle] = after(first, [102]);
   expect(drawn(idle)).toEqual([[["pack 1", 90, 102]], []]);
-  expect(idle && stateOfBoard(idle).text).toBe("no sign: idle, or short work");
+  expect(idle && stateOfBoard(idle).text).toBe("no heartbeat: idle, or short work");
   expect(after(first, [102], [102 + laneMs / 1_000])).toEqual([]);
 });
 
-test("what died with its process ends with the last sign, and goes on if the process was only late", () => {
+test("what died with its process ends with the last heartbeat, and goes on if the process was only late", () => {
   const first = [100, worker("one", [work(1, 10)])] as const;
-  const late = worker("one", [work(1, 10)], { state: "silent", signAgeS: 10 });
+  const late = worker("one", [work(1, 10)], { state: "silent", heartbeatAgeS: 10 });
   expect(drawn(after(first, [110, late])[0])[0]).toEqual([["pack 1", 90, 100]]);
   expect(drawn(after(first, [110, late], [112, worker("one", [work(1, 22)])])[0])[0]).toEqual([
     ["pack 1", 90, 0],
   ]);
-  const dead = worker("one", [work(1, 10)], { state: "ended", ended: "exit code 1", signAgeS: 1 });
+  const dead = worker("one", [work(1, 10)], { state: "ended", ended: "exit code 1", heartbeatAgeS: 1 });
   const [board] = after([101, dead]);
   expect(board?.stretches).toMatchObject([{ cut: true, toMs: 100_000 }]);
   expect(board && stateOfBoard(board)).toMatchObject({ tone: "bad", text: "ended: exit code 1" });
@@ -65,7 +74,7 @@ test("instances stand in the order of their names, and a new process of one is a
   ]);
 });
 
-test("a sign that claims any number of threads gets 256 lanes", () => {
+test("a heartbeat that claims any number of threads gets 256 lanes", () => {
   const [board] = after([1, worker("one", [], { threads: 1e12 })]);
   expect(board && lanesOf(board)).toHaveLength(256);
 });

@@ -43,7 +43,7 @@ export const getLeader = defineRoute({
 export const getWorkers = defineRoute({
   method: "GET",
   route: "workers",
-  summary: "The instances at work, by their signs of life, and how many compute each run. One list call.",
+  summary: "The instances at work, by their heartbeats, and how many compute each run. One list call.",
   answer: workersSchema,
   handler: async (_request, client) => fresh(await workers(client)),
 });

@@ -59,7 +59,7 @@ const ofHost: Readonly<Record<string, Rule>> = {
 };
 const rules = new Map<string, Rule | undefined>(Object.entries({ ...ofSettings, ...ofHost }));
 
-/** Longer values are cut: they are part of each beat, in metadata that has other uses. */
+/** Longer values are cut: they are part of each heartbeat, in metadata that has other uses. */
 const valueCharactersMax = 200;
 const cut = (text: string): string =>
   text.length > valueCharactersMax ? `${text.slice(0, valueCharactersMax - 1)}…` : text;

@@ -9,7 +9,7 @@ import { type AcquiredLease, acquireLease, type Polled, pollLease } from "./acqu
 
 /**
  * How long a contender waits for a lease that is held. A tick does not wait at all. A tick started by a wake may have
- * been started because the leader died, so it waits until it has seen the beat move, for at most the lease and two
+ * been started because the leader died, so it waits until it has seen the heartbeat move, for at most the lease and two
  * seconds, which is longer than natural expiry takes. A watching contender waits until its budget ends.
  */
 export function pollSchedule({ ports, settings, request }: RaceContext) {
@@ -18,21 +18,21 @@ export function pollSchedule({ ports, settings, request }: RaceContext) {
   const wakeUntilMs = clock.monotonicMs() + settings.leaseDurationS * 1_000 + beyondLeaseMs;
   const tickUntilMs = request.startedBy === "wake" ? Math.min(wakeUntilMs, budgetUntilMs) : 0;
   const untilMs = settings.watching ? budgetUntilMs : tickUntilMs;
-  let first: { readonly beat: string | undefined } | undefined;
+  let first: { readonly heartbeat: string | undefined } | undefined;
   let same: { readonly etag: string; readonly answeredAt: ClockReading } | undefined;
   const remainingMs = (): number => Math.max(0, untilMs - clock.monotonicMs());
   return {
     remainingMs,
     /**
-     * Also remembers the first beat, and the first poll that found this ETag. Counts from when that one was answered
+     * Also remembers the first heartbeat, and the first poll that found this ETag. Counts from when that one was answered
      * to when this one was sent: the record was there before the former and is still there after the latter, however
      * long this process itself slept in between. By the monotonic clock alone, which nobody sets.
      */
     stateAt({ poll: { decoded, etag }, sentAt, answeredAt }: Polled): WaitState {
-      first ??= { beat: decoded.kind === "record" ? decoded.record.beat : undefined };
+      first ??= { heartbeat: decoded.kind === "record" ? decoded.record.heartbeat : undefined };
       if (same?.etag !== etag) same = { etag, answeredAt };
       return {
-        firstBeat: first.beat,
+        firstHeartbeat: first.heartbeat,
         remainingMs: remainingMs(),
         watching: settings.watching,
         unchangedMs: Math.max(0, sentAt.monotonicMs - same.answeredAt.monotonicMs),
@@ -156,7 +156,7 @@ async function askIfWorth(
   return asked.value ? undefined : { kind: "nothingToLead", lastTerm: last?.term ?? 0 };
 }
 
-/** With the ETag of the poll: one beat in between, and the break is refused. */
+/** With the ETag of the poll: one heartbeat in between, and the break is refused. */
 async function breakLease({ ports, call }: RaceContext, ifMatch: string): Promise<boolean> {
   const reply = await call((signal) => ports.lease.breakNow({ ifMatch, signal }));
   return reply.kind === "ok";

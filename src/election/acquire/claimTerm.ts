@@ -24,13 +24,13 @@ export async function claimTerm(context: RaceContext, hold: LeaseHold): Promise<
   const termid = ports.random.uuid();
   const { aboveTerm = 0 } = request;
   const times = { sinceMs: atMs, writtenMs: atMs - ageMs };
-  const claim = { termid, beat: context.nextBeat(), cameBy, aboveTerm, ...times };
+  const claim = { termid, heartbeat: context.nextHeartbeat(), cameBy, aboveTerm, ...times };
   const leading = leadingRecord(last, request, claim, settings);
   // From here on the term is used up, whatever the reply says: its number must not be claimed again.
   hold.record = leading;
   const written = await writeClaim(context, hold, leading);
   if (written.kind !== "written") return notWritten(context, hold, written);
-  hold.deadline.beatConfirmed(written.sentAt);
+  hold.deadline.heartbeatConfirmed(written.sentAt);
   const late = endedEarly(context, hold);
   if (late !== undefined) return not(late, hold.lost.aborted);
 

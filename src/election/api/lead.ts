@@ -25,7 +25,7 @@ export interface LeadOptions extends ElectionLocation, Partial<Omit<ElectionSett
    * 0, the default: a leader that died is replaced when its lease expires, and `signal` fires before anyone else can
    * lead, provided this event loop runs and its clocks keep pace.
    *
-   * 4,000 or more: early takeover. A leader whose beats stop is replaced after about this many ms instead of a whole
+   * 4,000 or more: early takeover. A leader whose heartbeats stop is replaced after about this many ms instead of a whole
    * lease. The cost: a process that was merely slow or cut off may believe for a moment that it still leads. So only
    * effects that storage itself refuses to an old term are safe: writes through `openState()`, creates with
    * `If-None-Match: *`, or your own writes that carry `term` to something that refuses smaller ones. Mail, HTTP calls

@@ -67,7 +67,7 @@ async function runTask<T>(
   state: TaskState,
   task: () => Promise<T>,
 ): Promise<RanTask<T>> {
-  hold.startBeats();
+  hold.startHeartbeats();
   const stopGate = progressGate(clock, settings, hold, state);
   let value: { readonly of: T } | undefined;
   let failure: { readonly error: unknown } | undefined;
@@ -129,8 +129,8 @@ export async function releaseLease(
   if (hold.isDefinitelyLost) return false;
   if (hold.record?.state === "leading") {
     const { leaseLeftMs: _, ...last } = hold.record;
-    const beat = context.nextBeat();
-    const ended = { ...last, state: "ended" as const, ending, beat, breakAfterMs: 0 };
+    const heartbeat = context.nextHeartbeat();
+    const ended = { ...last, state: "ended" as const, ending, heartbeat, breakAfterMs: 0 };
     hold.record = ended;
     // Its condition is the lease id, and the release does not depend on it. Without it no successor counts the term as
     // handed over.

@@ -25,7 +25,7 @@ export interface Leadership {
   assertLeading(): void;
   /** The task makes progress; see `stallAfterMs`. */
   progress(): void;
-  /** Merges these into the public record's notes, with the next beat. An empty value deletes a note. */
+  /** Merges these into the public record's notes, with the next heartbeat. An empty value deletes a note. */
   note(notes: Readonly<Record<string, string>>): void;
 }
 

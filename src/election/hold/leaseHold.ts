@@ -8,7 +8,7 @@ import { type CameBy, type EndCause, encodeRecord, type LeaderRecord } from "../
 import { LostLeadership } from "./leadership.ts";
 import { type StopWorkDeadline, stopWorkDeadline } from "./stopWorkDeadline.ts";
 
-/** A lease while it is held: renewed and beaten for, watched by its stop-work deadline, and ended once. */
+/** A lease while it is held: renewed, with heartbeats, watched by its stop-work deadline, and ended once. */
 export class LeaseHold {
   readonly leaseId: string;
   readonly cameBy: CameBy;
@@ -33,7 +33,7 @@ export class LeaseHold {
   readonly #cancelBudget: () => void;
   #closed = false;
 
-  /** Renewals begin at once, beats only with the term. */
+  /** Renewals begin at once, heartbeats only with the term. */
   constructor(context: RaceContext, acquired: AcquiredLease) {
     const { ports, settings, request } = context;
     const { clock } = ports;
@@ -94,11 +94,11 @@ export class LeaseHold {
     this.#context.emit(this.#term, { kind: "lost", cause, code: "" });
   }
 
-  startBeats(): void {
-    this.#run(this.#beat());
+  startHeartbeats(): void {
+    this.#run(this.#heartbeat());
   }
 
-  /** Ends renewals and beats and waits for the one in flight; the deadline stays. */
+  /** Ends renewals and heartbeats and waits for the one in flight; the deadline stays. */
   async stopCalls(): Promise<void> {
     this.#calls.abort();
     await Promise.all(this.#loops);
@@ -144,22 +144,22 @@ export class LeaseHold {
     }
   }
 
-  async #beat(): Promise<void> {
-    const { ports, settings, nextBeat } = this.#context;
+  async #heartbeat(): Promise<void> {
+    const { ports, settings, nextHeartbeat } = this.#context;
     const { clock, lease } = ports;
     const { signal: stop } = this.#calls;
-    for (let waitMs = settings.beatEveryMs; ; ) {
+    for (let waitMs = settings.heartbeatEveryMs; ; ) {
       await clock.sleep(waitMs, stop);
       if (stop.aborted || this.record === undefined) return;
-      this.record = { ...this.record, beat: nextBeat(), leaseLeftMs: this.deadline.leaseLeftMs() };
+      this.record = { ...this.record, heartbeat: nextHeartbeat(), leaseLeftMs: this.deadline.leaseLeftMs() };
       const metadata = encodeRecord(this.record);
       // Not given up when the calls stop: it must not arrive after its successor, the `ended` record.
-      const reply = await cappedCall(clock, settings.beatCapMs, (signal) =>
+      const reply = await cappedCall(clock, settings.heartbeatCapMs, (signal) =>
         lease.writeRecord(this.leaseId, metadata, { signal }),
       );
       if (stop.aborted || (reply.kind === "failed" && this.#endedBy(reply.error))) return;
-      if (reply.kind === "ok") this.deadline.beatConfirmed(reply.sentAt);
-      waitMs = Math.max(0, settings.beatEveryMs - elapsedMs(reply.sentAt, readClocks(clock)));
+      if (reply.kind === "ok") this.deadline.heartbeatConfirmed(reply.sentAt);
+      waitMs = Math.max(0, settings.heartbeatEveryMs - elapsedMs(reply.sentAt, readClocks(clock)));
     }
   }
 

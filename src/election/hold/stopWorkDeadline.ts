@@ -5,7 +5,7 @@ import { ageResolutionMs, type ElectionSettings, stopWorkMs } from "../settings.
 /**
  * When this instance must stop acting as a leader, whatever it still hears: the earlier of two times. One is the send
  * time of the last confirmed acquire or renewal plus the lease less the margin. The other, once a term with early
- * takeover is claimed, is the send time of the last confirmed beat plus `breakAfterMs` less one second (the resolution
+ * takeover is claimed, is the send time of the last confirmed heartbeat plus `breakAfterMs` less one second (the resolution
  * of a record's age: a challenger may break that much before the real age is reached).
  *
  * It has its own timer, so a renewal that hangs cannot delay it. Everything that is about to have an effect checks it
@@ -23,15 +23,15 @@ export function stopWorkDeadline(
   onPassed: () => void,
 ) {
   let lease = firstConfirmed;
-  let beat: ClockReading | undefined;
+  let heartbeat: ClockReading | undefined;
   let passed = false;
   let cancel = (): void => {};
 
   const untilPassedMs = (): number => {
     const now = readClocks(clock);
     const byLease = stopWorkMs(settings) - elapsedMs(lease, now);
-    if (beat === undefined || settings.breakAfterMs === 0) return byLease;
-    return Math.min(byLease, settings.breakAfterMs - ageResolutionMs - elapsedMs(beat, now));
+    if (heartbeat === undefined || settings.breakAfterMs === 0) return byLease;
+    return Math.min(byLease, settings.breakAfterMs - ageResolutionMs - elapsedMs(heartbeat, now));
   };
   /** Reads the clocks now; fires `onPassed` before it returns true for the first time. */
   const hasPassed = (): boolean => {
@@ -56,9 +56,9 @@ export function stopWorkDeadline(
     leaseConfirmed(sentAt: ClockReading): void {
       if (!hasPassed()) lease = later(lease, sentAt);
     },
-    /** A claim or a beat sent at that time was confirmed; the first call starts the second part. */
-    beatConfirmed(sentAt: ClockReading): void {
-      if (!hasPassed()) beat = later(beat, sentAt);
+    /** A claim or a heartbeat sent at that time was confirmed; the first call starts the second part. */
+    heartbeatConfirmed(sentAt: ClockReading): void {
+      if (!hasPassed()) heartbeat = later(heartbeat, sentAt);
     },
     /** 0 when it has passed. */
     remainingMs: (): number => (hasPassed() ? 0 : untilPassedMs()),

@@ -28,7 +28,7 @@ export type CurrentLeader =
       readonly kind: "known";
       /** The record says `leading` and the lease is held. It may still be a leader that died a moment ago. */
       readonly leading: boolean;
-      /** Since the last beat (or the last write of any kind), by the service's clock. */
+      /** Since the last heartbeat (or the last write of any kind), by the service's clock. */
       readonly ageMs: number;
       readonly atMs: number;
       readonly leaseState: LeaseState;

@@ -18,10 +18,10 @@ export interface LeaderRecord {
   /** When the term began, by the storage service's clock. */
   readonly sinceMs: number;
   /** Different with every write; it only shows that the record changed. */
-  readonly beat: string;
+  readonly heartbeat: string;
   /** 0: never break this lease early. */
   readonly breakAfterMs: number;
-  /** Confirmed remaining time of the lease when this was written. Absent before the first beat and after the last. */
+  /** Confirmed remaining time of the lease when this was written. Absent before the first heartbeat and after the last. */
   readonly leaseLeftMs?: number | undefined;
   readonly cameBy: CameBy;
   /** Why the term ended. Absent before its end. */
@@ -52,7 +52,7 @@ export type EndCause =
   | "stopping"
   /** No progress was reported for too long. */
   | "stalled"
-  /** No renewal or beat was confirmed in time. */
+  /** No renewal or heartbeat was confirmed in time. */
   | "stop-work"
   /** Storage answered definitely that the lease is not ours any more. */
   | "lost";
@@ -85,7 +85,7 @@ const recordSchema = z.object({
   state: z.enum(["leading", "ended"]),
   region: z.string().optional(),
   sinceMs: count,
-  beat: z.string().min(1).max(64),
+  heartbeat: z.string().min(1).max(64),
   breakAfterMs: count,
   leaseLeftMs: count.optional(),
   cameBy: cameBySchema,

@@ -25,14 +25,16 @@ export const leaderSchema = z
       holder: text,
       since: time,
       lease: z.enum(["available", "leased", "expired", "breaking", "broken"]),
-      beatAgeS: z.number().describe("Seconds since the leader last wrote its record, by storage's clock."),
+      heartbeatAgeS: z
+        .number()
+        .describe("Seconds since the leader last wrote its record, by storage's clock."),
       cameBy: cameBySchema.describe("How the holder came to lead."),
       notes: z.record(text, text).describe("What the leader says it is doing."),
       terms: list(pastTerm).describe("The last sixteen terms or fewer, oldest first."),
       region: text.exactOptional(),
       leaseLeftS: z
         .number()
-        .describe("Least remaining time of the lease, as of the last beat. Only if the leader says so.")
+        .describe("Least remaining time of the lease, as of the last heartbeat. Only if the leader says so.")
         .exactOptional(),
     }),
   ])
@@ -60,7 +62,7 @@ export async function leader(
     holder,
     since: iso(sinceMs),
     lease: seen.leaseState,
-    beatAgeS: ageMs / 1_000,
+    heartbeatAgeS: ageMs / 1_000,
     cameBy,
     notes: record.notes,
     terms: termsOf(record, seen.leading ? undefined : atMs - ageMs),
@@ -98,11 +100,11 @@ const termsOf = ({ lastTerms, termid }: LeaderRecord, endedMs: number | undefine
     };
   });
 
-/** A beat changes the ETag each second, so a break between two beats is tried several times. */
+/** A heartbeat changes the ETag each second, so a break between two heartbeats is tried several times. */
 const triesMax = 5;
 
 /**
- * Breaks the lease of an election: its leader stops with its next beat, and any contender may lead. The break is
+ * Breaks the lease of an election: its leader stops with its next heartbeat, and any contender may lead. The break is
  * conditional on the ETag of the term that the caller saw, so it never deposes a successor.
  *
  * Throws `InputError` `nobody-leads` if the lease is not held, and `leader-changed` if another term has begun.

@@ -137,9 +137,9 @@ function newLoop(
   const wanted = markers.filter(({ metadata }) => metadata["want"] === "run");
   const polled = wanted.flatMap(({ id }) => runs.get(id) ?? []);
   const polledMs = mean(polled.map(({ notes }) => at.localMs - notes.polledMs));
-  const signPages = observed === undefined ? 0 : 1;
+  const heartbeatPages = observed === undefined ? 0 : 1;
   return {
-    pages: { left: Math.max(limits.pagesPerLoopMax - at.pages - signPages, limits.pagesForRunsMin) },
+    pages: { left: Math.max(limits.pagesPerLoopMax - at.pages - heartbeatPages, limits.pagesForRunsMin) },
     pagesPerRun: 1,
     shareOf: shareOut(polled, { unread: wanted.length - polled.length, polledMs, told }),
     observed,

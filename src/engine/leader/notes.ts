@@ -47,7 +47,7 @@ export interface RunNotes {
   takenKeptMs: number;
   /** Until the next piece of work in flight counts as lost; known once no sent pack waits in a queue. */
   lostInMs: number;
-  /** When work in flight was last seen in a queue or in a live sign, by `workName`, storage's time. */
+  /** When work in flight was last seen in a queue or in a live heartbeat, by `workName`, storage's time. */
   seenMs: ReadonlyMap<string, number>;
   /** When a live process last computed any work of the run, storage's time. */
   computedMs: number;

@@ -2,8 +2,8 @@ import type { ToldFailure } from "../model/failureRecord.ts";
 import type { Marker } from "../model/marker.ts";
 import type { Manifest, Plan, Spec } from "../model/run.ts";
 import type { Work } from "../model/runBlobs.ts";
-import type { SignedWork } from "../model/sign.ts";
 import type { State } from "../model/state.ts";
+import type { HeartbeatWork } from "../model/workerHeartbeat.ts";
 import type { Lists } from "./notes.ts";
 
 /** Which calls one poll of a run is worth. */
@@ -92,13 +92,13 @@ interface SeenTried extends SeenFailure {
  * What workers tell and what the queues show, read once for all runs: before their partials are listed, so that work which
  * ends meanwhile is seen in one or the other.
  *
- * Not promised: that a sign or a peek is the last word. Signs come late, and a queue is only roughly in order.
+ * Not promised: that a heartbeat or a peek is the last word. Heartbeats come late, and a queue is only roughly in order.
  */
 export interface Observed {
-  /** When the signs were listed, storage's time. */
+  /** When the heartbeats were listed, storage's time. */
   readonly nowMs: number;
   /** What processes say of a piece of work, by `workKey`. */
-  readonly signs: ReadonlyMap<string, readonly SeenSign[]>;
+  readonly heartbeats: ReadonlyMap<string, readonly SeenHeartbeat[]>;
   /** How much work of a run live processes compute, by uid, where they compute any. */
   readonly computing: ReadonlyMap<string, number>;
   readonly packs: SeenQueue;
@@ -107,13 +107,13 @@ export interface Observed {
   readonly poisonMs?: number | undefined;
 }
 
-/** What the sign of one process says of a piece of work. */
-export interface SeenSign extends SignedWork {
+/** What the heartbeat of one process says of a piece of work. */
+export interface SeenHeartbeat extends HeartbeatWork {
   readonly instance: string;
   readonly live: boolean;
   /** It was written as lately as it said it would be. */
   readonly fresh: boolean;
-  /** Since the sign was written. */
+  /** Since the heartbeat was written. */
   readonly silentMs: number;
   /** How the process ended, where its supervisor saw it. */
   readonly ended: string | undefined;

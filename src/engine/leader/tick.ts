@@ -240,7 +240,7 @@ const isOrdinary = (error: unknown, { lost }: Pick<Leader, "lost">): boolean =>
 
 /**
  * Logs how many runs are open: once a minute while there are any, and once in a term when there are none. Alerts take
- * the first as a sign of life, and the second as the end of what they wait for.
+ * the first as a heartbeat, and the second as the end of what they wait for.
  */
 export function activeGauge(clock: Clock, log: Log): (term: number, runs: number) => void {
   let toldAtMs = Number.NEGATIVE_INFINITY;

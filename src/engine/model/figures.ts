@@ -222,7 +222,7 @@ export function lostText(view: Counted, lost: Lost): string {
 }
 
 /**
- * `12: 4 computed by 2 instances, 8 wait`: packs that were sent and have not ended. Signs tell who computes them, those of long packs
+ * `12: 4 computed by 2 instances, 8 wait`: packs that were sent and have not ended. Heartbeats tell who computes them, those of long packs
  * only. Empty where nothing is in flight.
  */
 export function inFlightText(

@@ -125,7 +125,7 @@ export const limits = {
   secondWakeS: 5,
 
   // Work in flight.
-  /** Signs and queues are read at most this often, */
+  /** Heartbeats and queues are read at most this often, */
   observeEveryMs: 1_000,
   /** and this often while all runs are in full swing. */
   observeEverySlowMs: 6_000,
@@ -137,7 +137,7 @@ export const limits = {
   slowFactor: 3,
   /** but not before this, */
   lostMsMin: 2_000,
-  /** not later than this (a process says after `signAfterMsMax` that it has the work), */
+  /** not later than this (a process says after `heartbeatAfterMsMax` that it has the work), */
   lostMsMax: 10_000,
   /** and after this where nothing of its kind has ended. */
   lostMsUnknown: 4_000,
@@ -145,24 +145,24 @@ export const limits = {
   lostDoublings: 6,
   /** So many losses before anybody began it fail the work. */
   lostMax: 10,
-  /** A process whose sign is silent for this long counts as dead where its death counts against the work. */
-  deathAloneMs: 15_000,
+  /** A process whose heartbeat is silent for this long counts as dead where its death counts against the work. */
+  isolatedDeathMs: 15_000,
   /** So few packs at the very end of a run are doubled when they are slow. */
   lastPacks: 1,
   /** The host hides a taken message for ten minutes, hard-coded (Azure/azure-webjobs-sdk QueueListener.cs). */
   hostHidesMs: 600_000,
 
-  // Signs of life.
-  /** Work is in its process's sign once it has lasted for twice the median of its run, but not before this */
-  signAfterMs: 1_000,
+  // Heartbeats.
+  /** Work is in its process's heartbeat once it has lasted for twice the median of its run, but not before this */
+  heartbeatAfterMs: 1_000,
   /** and not later than this. */
-  signAfterMsMax: 5_000,
-  /** A sign is written again after a quarter of the longest time that it tells of, but not before this */
-  signMsMin: 2_000,
+  heartbeatAfterMsMax: 5_000,
+  /** A heartbeat is written again after a quarter of the longest time that it tells of, but not before this */
+  heartbeatMsMin: 2_000,
   /** and not later than this. */
-  signMsMax: 10_000,
-  /** A leader deletes a sign that is older: people have had time to see how its process ended. */
-  signKeptMs: 900_000,
+  heartbeatMsMax: 10_000,
+  /** A leader deletes a heartbeat that is older: people have had time to see how its process ended. */
+  heartbeatKeptMs: 900_000,
 
   // Attempts, and when work counts as failed.
   /** Time limit of one attempt of a pack, from when a thread takes it; well below `functionTimeout`. */
@@ -174,7 +174,7 @@ export const limits = {
   threadPauseMsMax: 10_000,
   /** Sends of a piece of work before it counts as failed: those that ended at its time limit, */
   overtimeSendsMax: 2,
-  /** with a process in which it was alone, */
+  /** with a process in which it was isolated, */
   diedSendsMax: 3,
   /** and in poison. */
   poisonedSendsMax: 3,
@@ -208,7 +208,7 @@ export const limits = {
 
   // Deletion and expiry.
   /** Deletes in one batch request. The service takes 256 (learn.microsoft.com/rest/api/storageservices/blob-batch), but
-   *  the emulator answers nobody else meanwhile: 12 ms a delete at 3,000 blobs, and a leader has 0.9 s for a beat. */
+   *  the emulator answers nobody else meanwhile: 12 ms a delete at 3,000 blobs, and a leader has 0.9 s for a heartbeat. */
   blobBatchMax: 32,
   /** Blobs that one poll deletes of a deleted run: other runs wait meanwhile. */
   deletesPerPoll: 500,
@@ -246,7 +246,7 @@ export const calculationLimits = {
   partialBytesMax: 32 * 1024 * 1024,
   /** One saved file: a thread, and then the process that uploads it, hold it whole. */
   savedBytesMax: 128 * 1024 * 1024,
-  /** One result. Its copy from the thread keeps the event loop busy for 0.8 s (measured; a beat has 0.9 s) and takes 1.1 GB at
+  /** One result. Its copy from the thread keeps the event loop busy for 0.8 s (measured; a heartbeat has 0.9 s) and takes 1.1 GB at
    *  its peak, of 2 GB. JSON is one text, of 2^29 - 24 characters at most (`buffer.constants.MAX_STRING_LENGTH`). */
   resultBytesMax: 512 * 1024 * 1024,
   /** Characters of a result's content type: an HTTP header and a line of `status`. */

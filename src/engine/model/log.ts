@@ -88,8 +88,8 @@ export const logEvents = {
   runSkipped: event<Run & { code: string; message: string }>("warn", "run-skipped"),
   /** The container of active runs has a blob that is no run's marker; it is skipped. Each process tells once. */
   strayMarker: event<{ name: string }>("warn", "stray-marker"),
-  /** A process's sign of life does not decode, so its work counts as work without one. Each process tells once. */
-  unreadableSign: event<{ name: string; message: string }>("warn", "unreadable-sign"),
+  /** A process's heartbeat does not decode, so its work counts as work without one. Each process tells once. */
+  unreadableHeartbeat: event<{ name: string; message: string }>("warn", "unreadable-heartbeat"),
   /** A run or schedule is of a version that this release does not read: an instance that does has to lead it. */
   needsOtherVersion: event<Run & { message: string }>("warn", "needs-other-version"),
   /** What ended a term early, such as a list that storage denies; the runs continue in the next term. */

@@ -21,12 +21,12 @@ const common = {
   tries: count.optional(),
   /** Attempts of this send that asked for a later one, and how long for, in seconds. */
   asks: z.object({ times: count, waitedS: count }).optional(),
-  /** The work was already sent, or may have been: its output may exist. From the second send on it begins once a sign tells so. */
+  /** The work was already sent, or may have been: its output may exist. From the second send on it begins once a heartbeat tells so. */
   repeat: z.boolean().optional(),
   /** An earlier delivery of this send ended without a record. */
   silent: z.boolean().optional(),
   /** A process died with this work, so nothing else runs beside it. */
-  alone: z.boolean().optional(),
+  isolated: z.boolean().optional(),
   /** Identity of the code that must do the work; absent: that of the plan. */
   code: z.string().optional(),
   /** SHA-256 of the spec and of the plan: a worker refuses any other. */

@@ -21,7 +21,7 @@ export const namesOf = (namespace: string): Names =>
 
 export const containersOf = (names: Names): readonly string[] => containerNames.map((name) => names[name]);
 
-/** Each queue and its poison twin. */
+/** Each queue and its poison queue. */
 export const queuesOf = (names: Names): readonly string[] =>
   queueNames.flatMap((name) => [names[name], poisonOf(names[name])]);
 
@@ -44,14 +44,14 @@ export function electionBlob(name: string): string {
 
 export const termStateBlob = (election: string): string => `state/${electionBlob(election)}`;
 
-/** Signs of life, one for each process that has work which lasts. */
-export const signBlobs = "workers/";
-/** A process that starts anew under the name of a dead one leaves the sign of that one as it is. */
-export const signBlob = (instance: string, boot: string): string =>
-  `${signBlobs}${plainName(instance)}.${boot}`;
+/** Heartbeats, one for each process that has work which lasts. */
+export const heartbeatBlobs = "workers/";
+/** A process that starts anew under the name of a dead one leaves the heartbeat of that one as it is. */
+export const heartbeatBlob = (instance: string, boot: string): string =>
+  `${heartbeatBlobs}${plainName(instance)}.${boot}`;
 
-/** The instance and the process of a sign's name; a name that `signBlob` does not make is an instance's as it is. */
-export function parseSignBlob(blob: string): { readonly instance: string; readonly boot: string } {
+/** The instance and the process of a heartbeat's name; a name that `heartbeatBlob` does not make is an instance's as it is. */
+export function parseHeartbeatBlob(blob: string): { readonly instance: string; readonly boot: string } {
   const [, name = "", boot = ""] = /^workers\/(.*?)(?:\.([^.]*))?$/s.exec(blob) ?? [];
   try {
     return { instance: decodeURIComponent(name.replaceAll("=", "%")), boot };

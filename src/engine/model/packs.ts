@@ -36,21 +36,21 @@ export function rangesText(ranges: readonly Range[], most = 8): string {
   return [...shown, ...(more > 0 ? [`and ${count(more)} more`] : [])].join(", ");
 }
 
-/** Work at hand: `pack 17, chunks 170–179, at 175, alone`. */
+/** Work at hand: `pack 17, chunks 170–179, at 175, isolated`. */
 export function atHandText(of: {
   readonly work: string;
   readonly chunks?: Range;
   /** The one that is computed. */
   readonly chunk?: number;
-  readonly alone: boolean;
+  readonly isolated: boolean;
 }): string {
-  const { work, chunks, chunk, alone } = of;
+  const { work, chunks, chunk, isolated } = of;
   const isOne = chunks !== undefined && sizeOf(chunks) === 1;
   return [
     work,
     ...(chunks === undefined ? [] : [chunksText(chunks)]),
     ...(chunk === undefined || isOne ? [] : [`at ${chunk}`]),
-    ...(alone ? ["alone"] : []),
+    ...(isolated ? ["isolated"] : []),
   ].join(", ");
 }
 

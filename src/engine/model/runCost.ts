@@ -70,20 +70,20 @@ export function expectedMs({
  */
 const timedPerMinute: CallCounts = calls({ write: 29, other: 74, queue: 45 });
 const leadingOnce: CallCounts = calls({ write: 3, read: 15, other: 5, queue: 12, delete: 1 });
-/** Lists of markers, partials, records and signs in each poll, and how often a leader polls: where work is waited for, more often. */
+/** Lists of markers, partials, records and heartbeats in each poll, and how often a leader polls: where work is waited for, more often. */
 const perPoll: CallCounts = calls({ list: 2.6 });
 const [pollsPerMinute, pollsOnce] = [32, 7];
 export const leadingPerMinute: CallCounts = addCalls(timedPerMinute, scaleCalls(perPoll, pollsPerMinute));
 
 /**
- * Packs that last longer are in the sign of their instance, measured in the same way: what the leader reads of signs each minute,
+ * Packs that last longer are in the heartbeat of their instance, measured in the same way: what the leader reads of heartbeats each minute,
  * and the writes of an instance each minute and for each pack.
  */
-const signedMs = limits.signAfterMsMax;
-const readingSigns: CallCounts = calls({ queue: 17 });
-const pollsForSigns = 5;
-const signPerMinute: CallCounts = calls({ other: 7.5 });
-const signPerPack: CallCounts = calls({ write: 0.45, other: 0.5, delete: 0.45 });
+const heartbeatFromMs = limits.heartbeatAfterMsMax;
+const readingHeartbeats: CallCounts = calls({ queue: 17 });
+const pollsForHeartbeats = 5;
+const heartbeatPerMinute: CallCounts = calls({ other: 7.5 });
+const heartbeatPerPack: CallCounts = calls({ write: 0.45, other: 0.5, delete: 0.45 });
 
 /** Enqueue, dequeue and delete. */
 const message = calls({ queue: 3 });
@@ -105,7 +105,7 @@ const wastedAttempt = addCalls(message, calls({ write: 1, other: 1 }));
  * Estimates the storage calls of a run by billing class.
  *
  * Exact for a run without failures and resends: plan, packs, nodes, finish and clean-up. Estimates: `reads`,
- * which depend on how packs coincide, `leading` and `signs`. Partials count as small enough for
+ * which depend on how packs coincide, `leading` and `heartbeats`. Partials count as small enough for
  * metadata; a larger one costs one more read. Not included: the polls of empty queues by the Functions host, which it makes
  * without a run too.
  */
@@ -124,7 +124,7 @@ export function estimateCalls(shape: RunShape) {
     // The run's summary for lists.
     close: calls({ write: 1 }),
     leading: leading(shape),
-    signs: signs(shape),
+    heartbeats: heartbeats(shape),
   };
   return { ...parts, total: Object.values(parts).reduce(addCalls, noCalls) };
 }
@@ -173,20 +173,20 @@ function workerReads(shape: RunShape): CallCounts {
 
 function leading({ packMs, durationMs, polls }: RunShape): CallCounts {
   const minutes = durationMs / 60_000;
-  const isSigned = packMs > signedMs;
-  const perMinute = isSigned ? addCalls(timedPerMinute, readingSigns) : timedPerMinute;
-  const pollsExpected = pollsOnce + minutes * (pollsPerMinute + (isSigned ? pollsForSigns : 0));
+  const hasHeartbeat = packMs > heartbeatFromMs;
+  const perMinute = hasHeartbeat ? addCalls(timedPerMinute, readingHeartbeats) : timedPerMinute;
+  const pollsExpected = pollsOnce + minutes * (pollsPerMinute + (hasHeartbeat ? pollsForHeartbeats : 0));
   return [leadingOnce, scaleCalls(perMinute, minutes), scaleCalls(perPoll, polls ?? pollsExpected)].reduce(
     addCalls,
   );
 }
 
-function signs(shape: RunShape): CallCounts {
+function heartbeats(shape: RunShape): CallCounts {
   const { packMs, workers, threads, durationMs, done = allOf(shape) } = shape;
   const { packs } = done;
-  if (packMs <= signedMs) return noCalls;
+  if (packMs <= heartbeatFromMs) return noCalls;
   const minutes = (instancesOf(packs, { workers, threads }) * durationMs) / 60_000;
-  return addCalls(scaleCalls(signPerMinute, minutes), scaleCalls(signPerPack, packs));
+  return addCalls(scaleCalls(heartbeatPerMinute, minutes), scaleCalls(heartbeatPerPack, packs));
 }
 
 const instancesOf = (packs: number, { workers, threads }: Pick<RunShape, "workers" | "threads">): number =>

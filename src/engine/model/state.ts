@@ -47,7 +47,7 @@ const sendsSchema = z.object({
   /** The latest send was certainly enqueued, so a new leader need not send it. */
   sent: z.boolean().optional(),
   /** Processes died with this work, so it is computed alone. */
-  alone: z.boolean().optional(),
+  isolated: z.boolean().optional(),
 });
 export type Sends = z.infer<typeof sendsSchema>;
 

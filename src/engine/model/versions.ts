@@ -7,7 +7,7 @@ import { OtherVersionError } from "./errors.ts";
  */
 export const versions = {
   ...{ marker: 1, schedule: 1, spec: 1, plan: 1, segment: 1, state: 1, message: 1, failure: 1, printed: 1 },
-  ...{ manifest: 1, answer: 1, summary: 1, sign: 1, leader: 1 },
+  ...{ manifest: 1, answer: 1, summary: 1, heartbeat: 1, leader: 1 },
 } as const;
 export type Versioned = keyof typeof versions;
 

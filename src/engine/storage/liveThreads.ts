@@ -1,6 +1,6 @@
 import { isUnreadable } from "../model/errors.ts";
-import { type Names, signBlobs } from "../model/names.ts";
-import { decodeSign, isLive, type Sign } from "../model/sign.ts";
+import { heartbeatBlobs, type Names } from "../model/names.ts";
+import { decodeHeartbeat, isLive, type WorkerHeartbeat } from "../model/workerHeartbeat.ts";
 import { pagesOf } from "./callSteps.ts";
 import { isContainerOrQueueMissing } from "./createOnDemand.ts";
 import type { BlobStore, ListedBlob } from "./ports.ts";
@@ -16,8 +16,8 @@ export async function liveThreads(
   let instances = 0;
   let threads = 0;
   try {
-    for await (const page of pagesOf(blobs, coordination, signBlobs, { metadata: true })) {
-      const live = page.blobs.flatMap((blob) => liveSign(blob, page.dateMs) ?? []);
+    for await (const page of pagesOf(blobs, coordination, heartbeatBlobs, { metadata: true })) {
+      const live = page.blobs.flatMap((blob) => liveHeartbeat(blob, page.dateMs) ?? []);
       instances += live.length;
       threads += live.reduce((sum, one) => sum + one.threads, 0);
     }
@@ -28,10 +28,13 @@ export async function liveThreads(
   return { instances, threads };
 }
 
-function liveSign({ name, metadata, lastModifiedMs }: ListedBlob, nowMs: number): Sign | undefined {
+function liveHeartbeat(
+  { name, metadata, lastModifiedMs }: ListedBlob,
+  nowMs: number,
+): WorkerHeartbeat | undefined {
   try {
-    const sign = decodeSign(metadata, name);
-    return isLive(sign, lastModifiedMs, nowMs) && sign.threads > 0 ? sign : undefined;
+    const heartbeat = decodeHeartbeat(metadata, name);
+    return isLive(heartbeat, lastModifiedMs, nowMs) && heartbeat.threads > 0 ? heartbeat : undefined;
   } catch (error) {
     if (isUnreadable(error)) return undefined;
     throw error;

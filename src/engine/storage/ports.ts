@@ -3,7 +3,7 @@ import type { AboutService, QueueStore } from "./queuePort.ts";
 
 /**
  * What Leasefold needs of storage, and nothing more. There are two implementations of these ports:
- * the Azure SDKs (`azureBlobs.ts`, `azureQueues.ts`) and an in-memory twin (`memory/`); one contract
+ * the Azure SDKs (`azureBlobs.ts`, `azureQueues.ts`) and in-memory storage (`memory/`); one contract
  * suite (`test/contract`) tests both for the same behavior.
  *
  * Not promised: that a call which failed had no effect. A thrown `StorageError` of kind `busy`, like an AbortError,

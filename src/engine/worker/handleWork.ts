@@ -16,10 +16,10 @@ import { rightCode } from "./attempt/rightCode.ts";
 import { combineNode } from "./combine.ts";
 import { computePack, verifyPack } from "./compute.ts";
 import { finishRun } from "./finish.ts";
+import type { ChunkNow, HeldWork } from "./heartbeats.ts";
 import { stillWanted } from "./markerWatch.ts";
 import { planRun } from "./plan.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
-import type { ChunkNow, HeldWork } from "./signs.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
@@ -35,7 +35,7 @@ export async function handleWork(ports: WorkerPorts, delivery: Delivery): Promis
   try {
     const message = await decodeDelivery(ports, delivery);
     if (message === undefined) return;
-    const held = ports.signs.hold(message);
+    const held = ports.heartbeats.hold(message);
     await handleOne(ports, message, delivery, held).finally(() => held.end());
   } finally {
     ports.deliveries.now -= 1;
@@ -76,7 +76,7 @@ async function attempt(
     return { outcome: "existed", calculation };
   if (again) return { outcome: await endSilent(ports, message), calculation };
   const wanted = await rightCode(ports, message);
-  const alone = message.alone === true;
+  const isolated = message.isolated === true;
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
   const begin = (chunkNow?: ChunkNow) => persist(ports, () => held.begin(chunkNow));
@@ -85,12 +85,12 @@ async function attempt(
   const work = () =>
     ports.watch.during(message, (signal) =>
       handle(ports, {
-        ...{ message, delivery, tag, limitMs, alone, wanted, signal, begin },
+        ...{ message, delivery, tag, limitMs, isolated, wanted, signal, begin },
         onPrint: printed.add,
       }),
     );
   try {
-    return { outcome: await (alone ? ports.inTurn(work) : work()), calculation };
+    return { outcome: await (isolated ? ports.inTurn(work) : work()), calculation };
   } finally {
     await printed.end();
   }
@@ -132,13 +132,13 @@ async function cleanUp({ storage, names }: WorkerPorts, message: MessageOf<"clea
 const isPrefix = (name: string): boolean => new RegExp(`/nodes/\\d+/${askedLevel}/`).test(name);
 
 /**
- * Ends a send whose attempt ended without a word. Only where it was alone in its process does that count against its work; a
+ * Ends a send whose attempt ended without a word. Only where it was isolated does that count against its work; a
  * client that asked learns that its process ended.
  */
 const endSilent = (ports: WorkerPorts, message: WorkMessage): Promise<string> =>
   endSend(ports, message, {
     cause: "poison",
-    code: message.alone === true || workOf(message) === undefined ? "process-ended" : "lost",
+    code: message.isolated === true || workOf(message) === undefined ? "process-ended" : "lost",
     message:
       "the process that had it ended without a word: out of memory, process.exit, a native crash, or the platform stopped it",
     attempts: attemptOf(message),
@@ -146,7 +146,7 @@ const endSilent = (ports: WorkerPorts, message: WorkMessage): Promise<string> =>
 
 /**
  * Records the end of a send that the host set aside as poison, and nothing else; the leader draws the consequences. It
- * never throws: a poison function that fails may be skipped forever, without a sign.
+ * never throws: a poison function that fails may be skipped forever, silently.
  */
 export async function handlePoison(ports: WorkerPorts, delivery: Delivery): Promise<void> {
   try {

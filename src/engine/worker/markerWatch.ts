@@ -21,13 +21,13 @@ export async function stillWanted(
 /** Options for user code under the limits of its attempt, run only if its work is still wanted when a thread takes it. */
 export const taskOptions = (
   ports: WorkerPorts,
-  { message, limitMs, alone, signal, begin, onPrint }: Attempt,
+  { message, limitMs, isolated, signal, begin, onPrint }: Attempt,
   urgent = true,
 ): TaskOptions => ({
   urgent,
   limitMs,
   run: `${message.uid} ${message.gen}`,
-  alone,
+  isolated,
   signal,
   onPrint,
   async onStart(chunkNow) {

@@ -151,7 +151,9 @@ async function planAndTime(
     // A chunk that ends its process may be tolerated, so it must not end that of the plan for the third time.
     const chunkMs =
       known ??
-      (attempt.alone ? limits.packMsMin : await timeChunks(planned, samples, compute, roundsFor(packSize)));
+      (attempt.isolated
+        ? limits.packMsMin
+        : await timeChunks(planned, samples, compute, roundsFor(packSize)));
     return { planned, chunkMs };
   } finally {
     leave();

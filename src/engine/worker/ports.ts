@@ -6,8 +6,8 @@ import type { WantedOutput } from "../model/output.ts";
 import type { TreeLimits } from "../model/packs.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
+import type { ChunkNow, WorkerHeartbeats } from "./heartbeats.ts";
 import type { KeepPrinted } from "./keepPrinted.ts";
-import type { ChunkNow, WorkSigns } from "./signs.ts";
 import type { TaskOptions, UserCode } from "./threads/userCode.ts";
 
 /** What the worker acts on; one per process. */
@@ -50,7 +50,7 @@ export interface ProcessState {
   ) => Promise<boolean>;
   /** Does one thing after the other: whole attempts at work that ended processes before, the write of their output included. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly signs: WorkSigns;
+  readonly heartbeats: WorkerHeartbeats;
   /** How many deliveries are being handled now, those that wait for a thread included. */
   readonly deliveries: { now: number };
   readonly keepPrinted: KeepPrinted;
@@ -120,7 +120,7 @@ export interface Attempt<Message extends WorkMessage = WorkMessage> {
   /** Whose outputs may be folded. */
   readonly wanted: WantedOutput;
   /** Processes died with this work, so nothing else runs beside it. */
-  readonly alone: boolean;
+  readonly isolated: boolean;
   /** Fires when the work is not wanted any more; its reason is a `DroppedError`. */
   readonly signal: AbortSignal;
   /** To be called when a thread takes the work. */

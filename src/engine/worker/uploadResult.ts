@@ -47,7 +47,7 @@ export async function removeResult({ storage, names }: WorkerPorts, blob: string
   await storage.blobs.remove(names.results, blob).catch(() => {});
 }
 
-/** Bytes hashed at once: some 40 ms without SHA instructions. A leader in this process has 0.9 s for a beat. */
+/** Bytes hashed at once: some 40 ms without SHA instructions. A leader in this process has 0.9 s for a heartbeat. */
 const hashedAtOnce = 16 * 1024 * 1024;
 
 async function* slicesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

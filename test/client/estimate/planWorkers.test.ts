@@ -1,25 +1,25 @@
 import { expect, test } from "vitest";
 import { planWorkers } from "../../../src/engine/client/estimate/planWorkers.ts";
 import { readSettings } from "../../../src/engine/model/settings.ts";
-import { putSign, signedWork } from "../../support/signedProcess.ts";
+import { heartbeatWork, putHeartbeat } from "../../support/heartbeatProcess.ts";
 import { clientWorld } from "../clientWorld.ts";
 
 const nothingSet = readSettings({});
 
-test("a plan takes the threads that beat, in one call, and neither silent nor ended processes", async () => {
+test("a plan takes the threads of live instances, in one call, and neither silent nor ended processes", async () => {
   const { client, world, storage } = await clientWorld();
-  await putSign(client, "silent", { threads: 50, works: [signedWork(1)] });
+  await putHeartbeat(client, "silent", { threads: 50, works: [heartbeatWork(1)] });
   await world.advance(60_000);
-  await putSign(client, "node-1", { threads: 4, works: [signedWork(2)] });
-  await putSign(client, "ended", { threads: 50, ended: "SIGKILL", works: [signedWork(3)] });
+  await putHeartbeat(client, "node-1", { threads: 4, works: [heartbeatWork(2)] });
+  await putHeartbeat(client, "ended", { threads: 50, ended: "SIGKILL", works: [heartbeatWork(3)] });
   const asked = async () => client;
   expect(await planWorkers(nothingSet, asked)).toEqual({
-    ...{ workers: 4, workersFrom: "4 threads of 1 instance that beats", seen: 4 },
+    ...{ workers: 4, workersFrom: "4 threads of 1 live instance", seen: 4 },
   });
-  await putSign(client, "node-2", { threads: 8, works: [signedWork(4)] });
+  await putHeartbeat(client, "node-2", { threads: 8, works: [heartbeatWork(4)] });
   const before = storage.meter.counts();
   expect(await planWorkers(nothingSet, asked)).toEqual({
-    ...{ workers: 12, workersFrom: "12 threads of 2 instances that beat", seen: 12 },
+    ...{ workers: 12, workersFrom: "12 threads of 2 live instances", seen: 12 },
   });
   const { list, ...others } = storage.meter.counts();
   expect([list, others]).toEqual([before.list + 1, { ...others, read: before.read, other: before.other }]);
@@ -35,10 +35,10 @@ test("what the setting says comes first, and costs no call", async () => {
   });
 });
 
-test("where nothing beats, and where no storage answers, it is 20, and says why", async () => {
+test("where nothing is live, and where no storage answers, it is 20, and says why", async () => {
   const { client } = await clientWorld({ places: false });
   expect(await planWorkers(nothingSet, async () => client)).toEqual({
-    ...{ workers: 20, workersFrom: "the default, as no instance beats" },
+    ...{ workers: 20, workersFrom: "the default, as no instance is live" },
   });
   const away = () => Promise.reject(new Error("away"));
   expect(await planWorkers(nothingSet, away)).toEqual({

@@ -20,7 +20,7 @@ const record: LeaderView = {
     since: at(50),
     lease: "leased",
     notes: {},
-    beatAgeS: 1,
+    heartbeatAgeS: 1,
     cameBy: "free" as const,
   },
   terms: [

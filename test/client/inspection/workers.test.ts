@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { workers } from "../../../src/engine/client/inspection/workers.ts";
-import { signBlobs } from "../../../src/engine/model/names.ts";
-import { putSign, signedWork } from "../../support/signedProcess.ts";
+import { heartbeatBlobs } from "../../../src/engine/model/names.ts";
+import { heartbeatWork, putHeartbeat } from "../../support/heartbeatProcess.ts";
 import { clientWorld, names } from "../clientWorld.ts";
 
 describe("the workers", () => {
-  test("are none where nobody has written a sign, and where nothing exists yet", async () => {
+  test("are none where nobody has written a heartbeat, and where nothing exists yet", async () => {
     const none = { workers: [], runs: [], unreadable: [] };
     expect(await workers((await clientWorld()).client)).toEqual(none);
     expect(await workers((await clientWorld({ places: false })).client)).toEqual(none);
@@ -13,16 +13,16 @@ describe("the workers", () => {
 
   test("tell what each computes for how long, and what it has taken and not begun, in one call", async () => {
     const { client, world, storage } = await clientWorld();
-    await putSign(client, "node-10", {
+    await putHeartbeat(client, "node-10", {
       codes: ["mine@1"],
-      works: [signedWork(3, { work: { kind: "finish" } })],
+      works: [heartbeatWork(3, { work: { kind: "finish" } })],
     });
-    await putSign(client, "node-2", {
+    await putHeartbeat(client, "node-2", {
       works: [
-        signedWork(17, { chunk: 174, alone: true }),
-        signedWork(0, { work: { kind: "node", level: 1, index: 4 }, chunks: undefined }),
-        signedWork(0, { work: { kind: "node", level: 2, index: 5 }, chunks: undefined }),
-        signedWork(18, { begun: false, ageMs: 500 }),
+        heartbeatWork(17, { chunk: 174, isolated: true }),
+        heartbeatWork(0, { work: { kind: "node", level: 1, index: 4 }, chunks: undefined }),
+        heartbeatWork(0, { work: { kind: "node", level: 2, index: 5 }, chunks: undefined }),
+        heartbeatWork(18, { begun: false, ageMs: 500 }),
       ],
     });
     await world.advance(3_000);
@@ -32,7 +32,14 @@ describe("the workers", () => {
     expect(storage.meter.counts().list - before.list).toBe(1);
     expect(found.workers).toMatchObject([
       {
-        ...{ instance: "node-2", boot: "a1b2c3d4", state: "live", signAgeS: 3, threads: 2, memoryMb: 100 },
+        ...{
+          instance: "node-2",
+          boot: "a1b2c3d4",
+          state: "live",
+          heartbeatAgeS: 3,
+          threads: 2,
+          memoryMb: 100,
+        },
         computes: [
           {
             ...{
@@ -43,7 +50,7 @@ describe("the workers", () => {
               chunks: { from: 170, to: 180 },
               chunk: 174,
             },
-            ...{ generation: 1, send: 1, alone: true, forS: 5 },
+            ...{ generation: 1, send: 1, isolated: true, forS: 5 },
           },
           { work: "combine shard 4" },
           { work: "combine node 5 of level 2" },
@@ -57,11 +64,15 @@ describe("the workers", () => {
 
   test("are live, silent or ended, and only live ones count as computing a run", async () => {
     const { client, world } = await clientWorld();
-    await putSign(client, "silent", { works: [signedWork(1)] });
-    await putSign(client, "killed", { works: [signedWork(2)], ended: "signal SIGKILL" });
+    await putHeartbeat(client, "silent", { works: [heartbeatWork(1)] });
+    await putHeartbeat(client, "killed", { works: [heartbeatWork(2)], ended: "signal SIGKILL" });
     await world.advance(7_000);
-    await putSign(client, "one", { works: [signedWork(3), signedWork(4), signedWork(5, { begun: false })] });
-    await putSign(client, "two", { works: [signedWork(6), signedWork(7, { run: "r2", uid: "u2" })] });
+    await putHeartbeat(client, "one", {
+      works: [heartbeatWork(3), heartbeatWork(4), heartbeatWork(5, { begun: false })],
+    });
+    await putHeartbeat(client, "two", {
+      works: [heartbeatWork(6), heartbeatWork(7, { run: "r2", uid: "u2" })],
+    });
     const { workers: found, runs } = await workers(client);
     expect(
       found.map(({ instance, state, ended, computes }) => [instance, state, ended, computes[0]?.forS]),
@@ -77,11 +88,11 @@ describe("the workers", () => {
     ]);
   });
 
-  test("a sign that does not decode, or is of a newer version, is told and hides no other", async () => {
+  test("a heartbeat that does not decode, or is of a newer version, is told and hides no other", async () => {
     const { client } = await clientWorld();
-    await putSign(client, "node-1");
+    await putHeartbeat(client, "node-1");
     const put = (name: string, metadata: Record<string, string>) =>
-      client.storage.blobs.create(names.coordination, `${signBlobs}${name}`, "", { metadata });
+      client.storage.blobs.create(names.coordination, `${heartbeatBlobs}${name}`, "", { metadata });
     await put("forged.x", { threads: "-1", work: "[[1]]" });
     await put("newer.x", { v: "9" });
     const found = await workers(client);

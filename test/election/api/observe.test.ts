@@ -116,7 +116,7 @@ const recordOf = (history: readonly PastTerm[]): LeaderRecord => {
   return {
     ...last,
     state: "leading",
-    beat: "b",
+    heartbeat: "b",
     breakAfterMs: 0,
     cameBy: "free",
     notes: {},

@@ -53,7 +53,7 @@ export class Checkers {
   readonly #nowMs: () => number;
   readonly #tell: VirtualWorld["tell"];
   readonly #ledger;
-  /** The first record of each termid, by its beat. */
+  /** The first record of each termid, by its heartbeat. */
   readonly #claimed = new Map<string, string>();
   readonly #lastWriteOfMark = new Map<string, number>();
   #excusedClaims: ReadonlySet<string> = new Set();
@@ -181,7 +181,7 @@ export class Checkers {
       writeRecord: async (id, metadata, options) => {
         const written = await lease.writeRecord(id, metadata, options);
         const record = recordIn(metadata);
-        this.#note(`record ${record.term} ${record.state} ${record.beat}`);
+        this.#note(`record ${record.term} ${record.state} ${record.heartbeat}`);
         this.#onRecord(id, record);
         return written;
       },
@@ -207,11 +207,11 @@ export class Checkers {
   }
 
   /** A claim is written once: it never comes back over a later write. */
-  #onMark({ beat, state, termid }: LeaderRecord): void {
-    const [mark = "", count = "0"] = beat.split("-");
+  #onMark({ heartbeat, state, termid }: LeaderRecord): void {
+    const [mark = "", count = "0"] = heartbeat.split("-");
     const last = this.#lastWriteOfMark.get(mark) ?? 0;
-    const claimBeat = this.#claimed.get(termid);
-    const once = state === "leading" && (claimBeat === undefined || claimBeat === beat);
+    const claimHeartbeat = this.#claimed.get(termid);
+    const once = state === "leading" && (claimHeartbeat === undefined || claimHeartbeat === heartbeat);
     if (once && Number(count) <= last) {
       this.report("nothing late over later", `write ${count} of ${mark} came back over its write ${last}`);
     }
@@ -219,7 +219,7 @@ export class Checkers {
   }
 
   #onRecord(leaseId: string, record: LeaderRecord): void {
-    const { term, termid, state, beat } = record;
+    const { term, termid, state, heartbeat } = record;
     if (term < this.#highestTerm) {
       this.report("terms grow", `a record of term ${term} replaced one of term ${this.#highestTerm}`);
     }
@@ -229,17 +229,17 @@ export class Checkers {
       if (!this.#ledger.isHeldBy(leaseId)) {
         this.report("claims under the lease", `term ${term} was claimed without holding the lease`);
       }
-      this.#onClaim(term, termid, beat);
+      this.#onClaim(term, termid, heartbeat);
     }
     // A term that was used up without a claim counts as well: its number is not given out again.
     this.#highestTerm = Math.max(this.#highestTerm, term);
   }
 
-  #onClaim(term: number, termid: string, beat: string): void {
+  #onClaim(term: number, termid: string, heartbeat: string): void {
     this.claims += 1;
     if (this.#lastClaim !== undefined && !this.#lastClaim.ended) this.takeovers += 1;
     this.#lastClaim = { termid, ended: false };
-    this.#claimed.set(termid, beat);
+    this.#claimed.set(termid, heartbeat);
     if (term <= this.#highestTerm) {
       this.report("terms grow", `term ${term} was claimed after term ${this.#highestTerm}`);
     }

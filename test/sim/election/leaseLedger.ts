@@ -1,6 +1,6 @@
 /**
  * Who holds the lease, kept from nothing but what storage accepted. It is a second opinion: smaller than the
- * twin's lease table, and written apart from it.
+ * account's lease table, and written apart from it.
  */
 export interface LeaseLedger {
   acquired(leaseId: string): void;

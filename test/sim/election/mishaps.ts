@@ -6,7 +6,7 @@ import type { Actor, Stage } from "./stage.ts";
 /** A way that can be cut off, wholly or in part, on top of the trouble that any call may meet. */
 export interface Storm extends Weather {
   calm: boolean;
-  cut: "nothing" | "requests" | "replies" | "beats" | "renewals";
+  cut: "nothing" | "requests" | "replies" | "heartbeats" | "renewals";
 }
 
 /** `trouble`: chance that a call is not an ordinary one. Dying and stopping in the middle of a call is rarer. */
@@ -14,7 +14,7 @@ export function storm(world: VirtualWorld, trouble: number): Storm {
   const { random } = world;
   const cutOff = (call: CallName, cut: Storm["cut"]): boolean =>
     cut === "requests" ||
-    (cut === "beats" && call === "write leading") ||
+    (cut === "heartbeats" && call === "write leading") ||
     (cut === "renewals" && call === "renew");
   const self: Storm = {
     calm: false,
@@ -49,7 +49,7 @@ const mishaps: ReadonlyArray<readonly [number, Mishap]> = [
   [6, (victim, { world }) => victim.stopFor(2_000 + world.random.number() * 15_000, true)],
   [8, (victim, scene) => cutFor(victim, "requests", scene)],
   [7, (victim, scene) => cutFor(victim, "replies", scene)],
-  [6, (victim, scene) => cutFor(victim, "beats", scene)],
+  [6, (victim, scene) => cutFor(victim, "heartbeats", scene)],
   [4, (victim, scene) => cutFor(victim, "renewals", scene)],
   [5, terminate],
   [5, (victim, { world }) => victim.clock.jumpWall((world.random.number() - 0.5) * 7_200_000)],

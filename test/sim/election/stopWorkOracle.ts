@@ -22,7 +22,7 @@ interface OracleCall {
 
 interface Known {
   leaseSent?: Instant;
-  beatSent?: Instant;
+  heartbeatSent?: Instant;
   firstClaimSent?: Instant;
   breakAfterMs: number;
 }
@@ -61,7 +61,7 @@ export function stopWorkOracle(
       }
       return () => {
         if (kind === "lease") known.leaseSent = latest(known.leaseSent, sent);
-        else if (leading !== undefined) known.beatSent = latest(known.beatSent, sent);
+        else if (leading !== undefined) known.heartbeatSent = latest(known.heartbeatSent, sent);
       };
     },
     leaseIdOf: (termid) => leaseOfTerm.get(termid),
@@ -72,9 +72,9 @@ export function stopWorkOracle(
       const byLease = rule.leaseMs - rule.marginMs - since(known.leaseSent, at);
       if (known.breakAfterMs === 0) return byLease;
       // A claim whose reply was lost and that was read back counts from when it was first sent.
-      const beatSent = known.beatSent ?? known.firstClaimSent;
-      if (beatSent === undefined) return Number.NEGATIVE_INFINITY;
-      return Math.min(byLease, known.breakAfterMs - rule.ageResolutionMs - since(beatSent, at));
+      const heartbeatSent = known.heartbeatSent ?? known.firstClaimSent;
+      if (heartbeatSent === undefined) return Number.NEGATIVE_INFINITY;
+      return Math.min(byLease, known.breakAfterMs - rule.ageResolutionMs - since(heartbeatSent, at));
     },
   };
 }

@@ -45,14 +45,14 @@ async function measured(run: { packs: number; packMs: number; instances: number 
   const cost = estimateCalls({ ...shape, workers: 2 * run.instances, threads: 2 });
   const byLeader = subtractCalls(leader.counts(), before.leader);
   const byWorkers = subtractCalls(workers.counts(), before.workers);
-  const signs = workers.inContainer(simNames.coordination);
+  const heartbeats = workers.inContainer(simNames.coordination);
   const inQueues = [simNames.packs, simNames.urgent]
     .flatMap((queue) => [leader.inQueue(queue), workers.inQueue(queue)])
     .reduce((sum, one) => sum + one, 0);
   const sent = [simNames.packs, simNames.urgent].reduce((sum, queue) => sum + leader.inQueue(queue), 0);
   return {
-    ...{ layout, durationMs, cost, signs, inQueues },
-    byWorkers: subtractCalls(byWorkers, signs),
+    ...{ layout, durationMs, cost, heartbeats, inQueues },
+    byWorkers: subtractCalls(byWorkers, heartbeats),
     again: state.sentAgain,
     expected: expectedMs({ ...shape, workers: 2 * run.instances }),
     /** Peeks included; without the messages of packs, nodes and so on, and the looks for nodes, which are theirs. */
@@ -110,10 +110,10 @@ describe.each([
     ).toBeLessThan(0.15);
   });
 
-  it("writes signs about as often as estimated, and none where packs take milliseconds", async () => {
-    const { cost, signs } = await measuring;
-    expect(Math.abs(billedCalls(signs) - billedCalls(cost.signs))).toBeLessThan(
-      0.15 * billedCalls(cost.signs) + 5,
+  it("writes heartbeats about as often as estimated, and none where packs take milliseconds", async () => {
+    const { cost, heartbeats } = await measuring;
+    expect(Math.abs(billedCalls(heartbeats) - billedCalls(cost.heartbeats))).toBeLessThan(
+      0.15 * billedCalls(cost.heartbeats) + 5,
     );
   });
 

@@ -49,7 +49,7 @@ test.each([5_000, 20_000])(
       const killedMs = engine.world.nowMs();
       const state = await engine.untilEnd("r");
       expect(state).toMatchObject({ phase: "complete", chunksDone: 24 });
-      // The last sign of life and the list that shows its age, and then the pack.
+      // The last heartbeat and the list that shows its age, and then the pack.
       const boundMs = 30_000 + 10_000 + 8_000 + 4 * packMs;
       expect([seed, engine.world.nowMs() - killedMs <= boundMs]).toEqual([seed, true]);
     }

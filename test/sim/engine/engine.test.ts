@@ -16,7 +16,7 @@ async function expectExact(engine: EngineWorld, chunks: number): Promise<void> {
   expect(await engine.manifest("r")).toMatchObject({ complete: true, chunks, folded: chunks, missing: [] });
 }
 
-describe("one run on the twin", () => {
+describe("one run on in-memory storage", () => {
   test.each([1, 2, 3, 10, 256, 257, 1000])(
     "%i chunks in packs of one are folded to one exact result",
     async (chunks) => {

@@ -177,9 +177,9 @@ async function reuseParts(life: Script, anotherComes: () => void): Promise<void>
 function matters(call: FarCall | undefined): boolean {
   if (call === undefined || call.op.startsWith("lease.")) return false;
   const [place] = call.args;
-  const beat = call.op === "queues.update" && place === names.wake;
+  const heartbeat = call.op === "queues.update" && place === names.wake;
   const poll = call.op === "queues.receive" && place === names.wake;
-  return !beat && !poll;
+  return !heartbeat && !poll;
 }
 
 const effects = /\.(create|replace|upload|setMetadata|remove|removeMany|send)$/;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { addSchedule } from "../../../src/engine/client/schedules/changeSchedule.ts";
 import { closedBlobs } from "../../../src/engine/model/closedRun.ts";
-import { expiryBlob, poisonOf, scheduleBlob, signBlob } from "../../../src/engine/model/names.ts";
+import { expiryBlob, heartbeatBlob, poisonOf, scheduleBlob } from "../../../src/engine/model/names.ts";
 import { resultBlobs, runBlobs, specBlob } from "../../../src/engine/model/runBlobs.ts";
 import type { State } from "../../../src/engine/model/state.ts";
 import { type EngineWorld, engineWorld, simNames as names } from "../../support/engineWorld.ts";
@@ -81,8 +81,8 @@ for (const want of ["paused", "run"] as const)
 for (const name of ["night$(id)", "x".repeat(900), "a/b", "_", "%2e%2e"])
   forgeries[`marker ${name.slice(0, 20)}`] = (engine) => create(engine, names.active, name);
 for (const [kind, metadata] of Object.entries(badMetadata)) {
-  forgeries[`sign ${kind}`] = (engine) =>
-    create(engine, names.coordination, signBlob("node-9", "b1"), "", metadata);
+  forgeries[`heartbeat ${kind}`] = (engine) =>
+    create(engine, names.coordination, heartbeatBlob("node-9", "b1"), "", metadata);
   forgeries[`summary ${kind}`] = (engine) =>
     create(engine, names.runs, `${closedBlobs}0.other`, "", metadata);
   forgeries[`expiry ${kind}`] = (engine) => create(engine, names.runs, expiryBlob, "", metadata);

@@ -46,7 +46,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
     judge.ledger.losesMessages = true;
     queues.lost = random.number() < 0.5 ? random.number() * 0.1 : 0;
     queues.oddPeeks = random.number() < 0.5 ? random.number() * 0.5 : 0;
-    weather.oddSigns = random.number() < 0.5 ? random.number() * 0.5 : 0;
+    weather.oddHeartbeats = random.number() < 0.5 ? random.number() * 0.5 : 0;
   }
   const cast = (): Role => ({
     weather,

@@ -169,11 +169,11 @@ export function stage(options: StageOptions): Stage {
     ...(options.large === true ? { foldBytesMax: 12_000 } : {}),
     ...(options.tree === undefined ? {} : { tree: options.tree }),
     ...(options.packLimitMs === undefined ? {} : { packLimitMs: options.packLimitMs }),
-    watched(twin, world) {
+    watched(account, world) {
       const made = new Judge(world, [...checks, pauses]);
       judge = made;
       const watched = watchStorage(
-        twin,
+        account,
         (effect) => {
           // What a worker took without a queue, and then left to it, is no second send.
           if (effect.kind !== "sent" || !takenHere.delete(effect.text)) made.see(effect);

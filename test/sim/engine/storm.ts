@@ -11,8 +11,8 @@ export interface Storm extends Weather<FarCall> {
   throttled: number;
   /** Calls about the lease get no answer. */
   leaseCut: boolean;
-  /** Share of the signs of workers that are late or lost, or whose process is stopped with them for 20 s. */
-  oddSigns: number;
+  /** Share of the heartbeats of workers that are late or lost, or whose process is stopped with them for 20 s. */
+  oddHeartbeats: number;
 }
 
 /** Dying and stopping in the middle of a call strike through `mishaps`; here only the way is bad. */
@@ -37,10 +37,10 @@ const isStateWrite = ({ op, args }: FarCall): boolean =>
   op === "blobs.replace" && String(args[1]).endsWith("state.json");
 
 /** A worker tells what it computes. */
-export const isSign = ({ args }: FarCall): boolean =>
+export const isHeartbeat = ({ args }: FarCall): boolean =>
   args[0] === names.coordination && String(args[1]).startsWith("workers/");
 
-export const oddSigns: readonly Fate[] = [
+export const oddHeartbeats: readonly Fate[] = [
   "lost request",
   "refused",
   "late",
@@ -54,13 +54,13 @@ export function storm({ random }: VirtualWorld, trouble: number): Storm {
     calm: false,
     throttled: 0,
     leaseCut: false,
-    oddSigns: 0,
+    oddHeartbeats: 0,
     delays: { veryLate: minutes, stop: minutes },
     fateOf(call): Fate {
       if (self.calm) return "arrives";
       if (self.leaseCut && call.op.startsWith("lease.")) return "hangs";
-      if (self.oddSigns > 0 && isSign(call) && random.number() < self.oddSigns)
-        return oddSigns[Math.floor(random.number() * oddSigns.length)] ?? "arrives";
+      if (self.oddHeartbeats > 0 && isHeartbeat(call) && random.number() < self.oddHeartbeats)
+        return oddHeartbeats[Math.floor(random.number() * oddHeartbeats.length)] ?? "arrives";
       if (self.throttled > 0 && random.number() < self.throttled) return "refused";
       const often = isStateWrite(call) ? 5 * trouble : trouble;
       if (random.number() >= often) return "arrives";

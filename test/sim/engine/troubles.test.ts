@@ -5,9 +5,9 @@ import { runBlobs } from "../../../src/engine/model/runBlobs.ts";
 import type { BlobStore } from "../../../src/engine/storage/ports.ts";
 import { type EngineWorld, engineWorld } from "../../support/engineWorld.ts";
 
-/** Scenarios that were feared or once went wrong, each on the twin. */
+/** Scenarios that were feared or once went wrong, each on in-memory storage. */
 
-/** Stands between the twin's blobs and everyone, from now on. */
+/** Stands between the in-memory storage's blobs and everyone, from now on. */
 function between(engine: EngineWorld, changed: (blobs: BlobStore) => Partial<BlobStore>): void {
   const blobs = engine.storage.blobs as { -readonly [K in keyof BlobStore]: BlobStore[K] };
   Object.assign(blobs, changed({ ...blobs }));

@@ -8,12 +8,12 @@ import { loseMessages } from "./losses.ts";
 import { leaderOnly, play, type Script, workerOnly } from "./script.ts";
 import { unevenFrom } from "./seeds.ts";
 import type { SimulationResult } from "./stage.ts";
-import { isSign, oddSigns } from "./storm.ts";
+import { isHeartbeat, oddHeartbeats } from "./storm.ts";
 
 /**
  * One world of packs that are unlike one another, of a millisecond to a minute, in up to twenty runs on up to two hundred
  * threads, of which some may share cores. Nothing happens, or instances are killed or stopped, messages are lost, peeks
- * or signs of workers are odd. Every run ends within a bound of that world, and threads compute little more than needed.
+ * or heartbeats of workers are odd. Every run ends within a bound of that world, and threads compute little more than needed.
  */
 
 const shapes: readonly Shape[] = [
@@ -32,7 +32,7 @@ const incidents = [
   "stops",
   "losses",
   "odd peeks",
-  "odd signs",
+  "odd heartbeats",
 ] as const;
 type Incident = (typeof incidents)[number];
 
@@ -94,7 +94,7 @@ function boundOf({ runs, instances, threads, cores = threads, incident }: Uneven
   const idealMs = needMs / (instances * cores) + longestMs;
   // Planning times a chunk, and the first polls of workers come late.
   const calmMs = 20_000 + longestMs;
-  // A sign becomes stale, or a message is known to be lost; what is resent is computed whole.
+  // A heartbeat becomes stale, or a message is known to be lost; what is resent is computed whole.
   const recoveryMs = incident === "nothing" ? 0 : 60_000 + 5 * longestMs;
   return { idealMs, needMs, k: 1.1, cMs: calmMs + recoveryMs };
 }
@@ -115,7 +115,7 @@ async function playWorld(script: Script, one: UnevenWorld): Promise<void> {
   const onStop = (): void => {
     cost.wastedMs += threads * (stopMs + Math.max(...Object.values(runs).flat()));
   };
-  const weather = weatherOf(incident === "odd signs" ? world.random : undefined, onStop);
+  const weather = weatherOf(incident === "odd heartbeats" ? world.random : undefined, onStop);
   const join = () =>
     void script.start({ ...(together ? { breakAfterMs: 4_000 } : workerOnly), threads, cores, weather });
   // Where the leader is apart, nothing happens to it.
@@ -139,7 +139,7 @@ async function playWorld(script: Script, one: UnevenWorld): Promise<void> {
   const timeOfThreads = threadTimeOf(script);
   // Once a checker has reported, no more time passes.
   await script.until("every marker is gone", () => ids.every((id) => script.run(id)?.marker === undefined));
-  // Stops go on as long as the world does where signs are odd.
+  // Stops go on as long as the world does where heartbeats are odd.
   const stoppedMs = cost.wastedMs / (instances * (cores ?? threads));
   const boundMs = k * idealMs + cMs + stoppedMs;
   const text = textOf(one);
@@ -190,8 +190,8 @@ function weatherOf(random: Random | undefined, onStop: () => void): Weather<FarC
     calm: false,
     delays: { veryLate: () => 15_000, stop: () => stopMs },
     fateOf(call) {
-      if (random === undefined || !isSign(call) || random.number() >= 0.3) return "arrives";
-      const fate = oneOf(oddSigns, random);
+      if (random === undefined || !isHeartbeat(call) || random.number() >= 0.3) return "arrives";
+      const fate = oneOf(oddHeartbeats, random);
       if (fate.startsWith("stops")) onStop();
       return fate;
     },

@@ -74,7 +74,7 @@ test.each([3_500, shortMsMax, 60_000])(
   async (packMs) => {
     const boundMs = told[packMs <= shortMsMax ? 0 : 1];
     const all: number[] = [];
-    // Moments of one pack and of one poll of the signs, after the first packs.
+    // Moments of one pack and of one poll of the heartbeats, after the first packs.
     for (let moment = 0; moment < 9; moment += 1)
       all.push(...(await resentAfterMs(packMs, 22_000 + 2.8 * packMs + moment * 750)));
     expect(all.length).toBeGreaterThan(12);

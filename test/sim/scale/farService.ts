@@ -6,7 +6,7 @@ import { callLatencyMs } from "./callLatency.ts";
 import type { Throttle } from "./serviceLimits.ts";
 
 /**
- * The storage twin as one process sees the real service: each call takes time, is counted by billing class, may be
+ * The in-memory storage as one process sees the real service: each call takes time, is counted by billing class, may be
  * refused by a limit, and is then repeated as the SDK does (`connectStorage.ts`): at once, after 0.4 s and after
  * 1.2 s; lease calls never. Refused tries are not among the counts.
  *
@@ -42,7 +42,7 @@ type Counted = <T>(call: () => T) => T;
 export function farService(way: Way): FarStorage {
   const meter = callMeter();
   const { near } = way;
-  /** The twin counts a call as it is made, so what its meter gained by then is what this process called. */
+  /** In-memory storage counts a call as it is made, so what its meter gained by then is what this process called. */
   const counted = <T>(call: () => T): T => {
     const before = near.meter.counts();
     const answer = call();

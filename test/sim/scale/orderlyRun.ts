@@ -11,7 +11,7 @@ import type { QueueMessage } from "../../../src/engine/storage/queuePort.ts";
 /**
  * A run whose packs end nearly in the order in which they were sent, at a steady rate, and which takes no memory:
  * what a list of partials holds is worked out when it is asked for, messages of work are understood and forgotten.
- * So a leader can be watched over a million packs by itself. Everything else is the twin's.
+ * So a leader can be watched over a million packs by itself. Everything else is the in-memory storage's.
  */
 export interface OrderlyRun {
   readonly id: string;

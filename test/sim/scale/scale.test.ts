@@ -12,7 +12,7 @@ test("10,000 packs of a second on 200 warm workers take at most 1.15 times the i
   expect(run.dollars).toBeLessThanOrEqual(0.075);
 });
 
-test("packs longer than five seconds cost at most 0.085 calls per chunk, since their workers read the marker twice and write signs", async () => {
+test("packs longer than five seconds cost at most 0.085 calls per chunk, since their workers read the marker twice and write heartbeats", async () => {
   const run = await runScale({ packs: 2_000, packMs: 8_000, workers: 200 });
   expect(run.result).toBe("[[0,200000]]");
   expect(run.callsPerPack / 100).toBeLessThanOrEqual(0.085);

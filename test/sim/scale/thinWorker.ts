@@ -17,7 +17,7 @@ export function thinWorker(options: WorkerOptions): Instance {
   const { queues } = storage;
   const ports = workerPorts(options);
   const { signal } = new AbortController();
-  const task = { tag: "", limitMs: ports.packLimitMs, alone: false };
+  const task = { tag: "", limitMs: ports.packLimitMs, isolated: false };
   const attempt = { ...task, signal };
   const stopping = new AbortController();
   let running = 0;
@@ -28,7 +28,7 @@ export function thinWorker(options: WorkerOptions): Instance {
     const message = JSON.parse(text) as WorkMessage;
     if (message.kind !== "compute") await handleWork(ports, delivery);
     else {
-      const held = ports.signs.hold(message);
+      const held = ports.heartbeats.hold(message);
       const ending = { ...delivery, held, startedMs: clock.monotonicMs() };
       const { plan, code } = message;
       await computePack(ports, { message, delivery, ...attempt, wanted: { plan, code }, begin: held.begin })

@@ -3,7 +3,7 @@ import type { Names } from "../../../src/engine/model/names.ts";
 import type { Clock, Random, Storage } from "../../../src/engine/storage/ports.ts";
 import type { WorkerPorts } from "../../../src/engine/worker/ports.ts";
 import { processState } from "../../../src/engine/worker/processState.ts";
-import { signedProcess } from "../../support/signedProcess.ts";
+import { heartbeatProcess } from "../../support/heartbeatProcess.ts";
 import { modelCode } from "./modelCode.ts";
 
 export interface WorkerOptions {
@@ -27,7 +27,7 @@ export function workerPorts({ storage, names, clock, random, ...instance }: Work
   return {
     ...{ storage, names, clock, random, log: () => {} },
     userCode: modelCode(clock, random, instance),
-    ...processState({ storage, names, clock, random }, signedProcess(random.uuid(), instance.threads)),
+    ...processState({ storage, names, clock, random }, heartbeatProcess(random.uuid(), instance.threads)),
     packLimitMs: limits.packLimitMs,
     endRetryMs: limits.endRetryMs,
     versionOf: () => "leasefold 0",

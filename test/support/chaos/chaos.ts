@@ -52,7 +52,7 @@ export async function playChaos(options: ChaosOptions): Promise<Verdict> {
 }
 
 /**
- * Of the undisturbed rounds, which nobody has timed yet. On a machine with a load of 40, where a beat of the leader often takes
+ * Of the undisturbed rounds, which nobody has timed yet. On a machine with a load of 40, where a heartbeat of the leader often takes
  * more than its 0.9 s, no term lasts, and a round has taken five minutes.
  */
 const calmMsMax = 240_000;

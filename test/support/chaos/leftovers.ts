@@ -1,7 +1,7 @@
 import type { Client } from "../../../src/engine/client/client.ts";
 import { blobPages } from "../../../src/engine/client/containersAndQueues.ts";
 import { parseClosed } from "../../../src/engine/model/closedRun.ts";
-import { leaderBlob, queuesOf, signBlobs } from "../../../src/engine/model/names.ts";
+import { heartbeatBlobs, leaderBlob, queuesOf } from "../../../src/engine/model/names.ts";
 import type { ListedBlob } from "../../../src/engine/storage/ports.ts";
 import { leftByEveryRun } from "../../sim/engine/checks/leftovers.ts";
 
@@ -78,9 +78,9 @@ export function judgeLeftovers({ blobs, queues }: Walked, complete: ReadonlySet<
   return { undocumented, uncleaned, late, hidden, visible, visibleIn };
 }
 
-/** Beside what runs leave. Signs of processes that ended stay for 15 min, so that people see how they did. */
+/** Beside what runs leave. Heartbeats of processes that ended stay for 15 min, so that people see how they did. */
 const staysIn: Readonly<Record<Container, readonly RegExp[]>> = {
-  coordination: [new RegExp(`^${leaderBlob}$`), new RegExp(`^${signBlobs}`)],
+  coordination: [new RegExp(`^${leaderBlob}$`), new RegExp(`^${heartbeatBlobs}`)],
   active: [],
   runs: [/^[^/]+\/spec\.json$/, /^_dropped\/[0-9a-f]{64}$/, /^_expiry$/],
   results: [],

@@ -64,7 +64,7 @@ const weather: readonly Weather[] = [
   ...refusals.map((fault) => ({ fault, share: 0.003 })),
 ];
 
-/** Pauses that a lease outlives, and such that it does not: a leader is replaced after 4 s without a beat. */
+/** Pauses that a lease outlives, and such that it does not: a leader is replaced after 4 s without a heartbeat. */
 const stopS = [2, 18] as const;
 const downS = [0.5, 4] as const;
 const stormS = [2, 6] as const;

@@ -7,7 +7,7 @@ import { type EmbeddedHost, startEmbeddedHost } from "../../../../src/host/embed
 import type { InstanceMessage } from "../../../../src/host/instanceMessages.ts";
 import { type ManualClock, manualClock, plainRandom } from "./manualClock.ts";
 
-/** A whole host in this process: the real library, the fixture app, the in-memory twin, a clock that we move. */
+/** A whole host in this process: the real library, the fixture app, in-memory storage, a clock that we move. */
 const appDir = fileURLToPath(new URL("../../../../test/fixtures/apps/trio", import.meta.url));
 const messages: InstanceMessage[] = [];
 let clock: ManualClock;

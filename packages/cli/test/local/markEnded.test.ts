@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { workers } from "../../../../src/engine/client/inspection/workers.ts";
-import { signBlobs } from "../../../../src/engine/model/names.ts";
+import { heartbeatBlobs } from "../../../../src/engine/model/names.ts";
 import { clientWorld, names } from "../../../../test/client/clientWorld.ts";
-import { putSign, signedWork } from "../../../../test/support/signedProcess.ts";
+import { heartbeatWork, putHeartbeat } from "../../../../test/support/heartbeatProcess.ts";
 import { endMarks, markEnded } from "../../local/markEnded.ts";
 
-async function signs() {
+async function heartbeats() {
   const { client, storage } = await clientWorld();
   return {
     ...{ client, blobs: storage.blobs },
@@ -17,10 +17,10 @@ async function signs() {
   };
 }
 
-test("the sign of a process that died says at once how, and keeps what it computed", async () => {
-  const { client, mark, told } = await signs();
-  await putSign(client, "node-1", { works: [signedWork(17)] });
-  await putSign(client, "node-11", { works: [signedWork(18)] });
+test("the heartbeat of a process that died says at once how, and keeps what it computed", async () => {
+  const { client, mark, told } = await heartbeats();
+  await putHeartbeat(client, "node-1", { works: [heartbeatWork(17)] });
+  await putHeartbeat(client, "node-11", { works: [heartbeatWork(18)] });
   await mark("signal SIGKILL");
   expect(await told()).toEqual([
     ["node-1", "a1b2c3d4", "ended", "signal SIGKILL"],
@@ -30,9 +30,9 @@ test("the sign of a process that died says at once how, and keeps what it comput
 });
 
 test("an earlier death of the instance keeps its own words", async () => {
-  const { client, mark, told } = await signs();
-  await putSign(client, "node-1.first", { ended: "exit code 3" });
-  await putSign(client, "node-1.second");
+  const { client, mark, told } = await heartbeats();
+  await putHeartbeat(client, "node-1.first", { ended: "exit code 3" });
+  await putHeartbeat(client, "node-1.second");
   await mark("out of memory");
   expect((await told()).sort()).toEqual([
     ["node-1", "first", "ended", "exit code 3"],
@@ -40,9 +40,9 @@ test("an earlier death of the instance keeps its own words", async () => {
   ]);
 });
 
-test("a sign that the last call of the process writes meanwhile is marked all the same", async () => {
-  const { client, blobs, mark, told } = await signs();
-  await putSign(client, "node-1");
+test("a heartbeat that the last call of the process writes meanwhile is marked all the same", async () => {
+  const { client, blobs, mark, told } = await heartbeats();
+  await putHeartbeat(client, "node-1");
   const list = blobs.list;
   let listed = 0;
   Object.assign(blobs, {
@@ -59,12 +59,12 @@ test("a sign that the last call of the process writes meanwhile is marked all th
   expect(await told()).toEqual([["node-1", "a1b2c3d4", "ended", "exit code 1"]]);
 });
 
-test("a planned stop has left no sign, and a sign that cannot be read harms nothing", async () => {
-  const { client, blobs, mark, told } = await signs();
+test("a planned stop has left no heartbeat, and a heartbeat that cannot be read harms nothing", async () => {
+  const { client, blobs, mark, told } = await heartbeats();
   await mark("exit code 0");
   expect(await told()).toEqual([]);
-  await blobs.create(names.coordination, `${signBlobs}node-1.x`, "", { metadata: { v: "9" } });
-  await putSign(client, "node-1.y");
+  await blobs.create(names.coordination, `${heartbeatBlobs}node-1.x`, "", { metadata: { v: "9" } });
+  await putHeartbeat(client, "node-1.y");
   await mark("exit code 0");
   expect(await told()).toEqual([["node-1", "y", "ended", "exit code 0"]]);
 });

@@ -8,7 +8,7 @@ import { manualClock, plainRandom } from "./manualClock.ts";
 
 type Handler = (body: string, delivery: number) => Promise<boolean> | boolean;
 
-/** A listener on the queue `work` of the in-memory twin. */
+/** A listener on the queue `work` of in-memory storage. */
 function setUp(
   handler: Handler,
   given: Partial<QueueTriggerOptions> = {},

@@ -7,21 +7,21 @@ import { type Client, clientLimits } from "../client.ts";
 export interface PlanWorkers {
   readonly workers: number;
   readonly workersFrom: string;
-  /** Threads that beat, which the worker that plans sees too. */
+  /** threads of live instances, which the worker that plans sees too. */
   readonly seen?: number;
 }
 
 /** Asked with `--workers`. */
 export const askedWorkers = (asked: number): PlanWorkers => ({ workers: asked, workersFrom: "--workers" });
 
-/** An instance that computes nothing for long writes no sign, so a fleet that rests counts as unknown. */
+/** An instance that computes nothing for long writes no heartbeat, so a fleet that rests counts as unknown. */
 const unknown = (why: string): PlanWorkers => ({
   workers: clientLimits.planWorkers,
   workersFrom: `the default, as ${why}`,
 });
 
 /**
- * What the setting says, or else the threads of the processes that beat: one list call. Storage that is not there or does not
+ * What the setting says, or else the threads of the live processes: one list call. Storage that is not there or does not
  * answer is no error, since most plans need none.
  */
 export async function planWorkers(
@@ -38,8 +38,7 @@ export async function planWorkers(
     .catch(() => undefined);
   if (found === undefined) return unknown("no storage answers");
   const { instances, threads } = found;
-  if (threads === 0) return unknown("no instance beats");
-  const beat = instances === 1 ? "beats" : "beat";
-  const workersFrom = `${countOf(threads, "thread")} of ${countOf(instances, "instance")} that ${beat}`;
+  if (threads === 0) return unknown("no instance is live");
+  const workersFrom = `${countOf(threads, "thread")} of ${countOf(instances, "live instance")}`;
   return { workers: threads, workersFrom, seen: threads };
 }

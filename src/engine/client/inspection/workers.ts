@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { isUnreadable } from "../../model/errors.ts";
-import { parseSignBlob, signBlobs } from "../../model/names.ts";
+import { heartbeatBlobs, parseHeartbeatBlob } from "../../model/names.ts";
 import { rangeSchema } from "../../model/run.ts";
 import type { Work } from "../../model/runBlobs.ts";
-import { decodeSign, isLive, type Sign } from "../../model/sign.ts";
+import { decodeHeartbeat, isLive, type WorkerHeartbeat } from "../../model/workerHeartbeat.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import { type Client, defined } from "../client.ts";
 import { blobPages } from "../containersAndQueues.ts";
@@ -15,9 +15,9 @@ const workAtHandSchema = z
     work: text.describe("`pack 17`, `plan`, `combine shard 3`, `combine node 5 of level 2` or `finish`."),
     generation,
     send: z.int().positive(),
-    alone: z.boolean(),
+    isolated: z.boolean(),
     forS: seconds.describe(
-      "Since a thread took it, or since it was delivered; of a process that is not live, until its last sign.",
+      "Since a thread took it, or since it was delivered; of a process that is not live, until its last heartbeat.",
     ),
     pack: count.exactOptional(),
     chunks: rangeSchema.exactOptional(),
@@ -35,7 +35,7 @@ const workerSchema = z
     threads: count,
     memoryMb: z.number(),
     codes: list(text),
-    signAgeS: seconds.describe("By storage's time."),
+    heartbeatAgeS: seconds.describe("By storage's time."),
     ended: text
       .describe("By which signal or exit code, or why; told by a supervisor that saw it.")
       .exactOptional(),
@@ -49,10 +49,10 @@ export const workersSchema = z
   .object({
     workers: list(workerSchema),
     runs: list(z.object({ ...runKey, instances: count, threads: count })),
-    unreadable: list(z.object({ blob: text, reason: text })).describe("Signs that do not decode."),
+    unreadable: list(z.object({ blob: text, reason: text })).describe("Heartbeats that do not decode."),
   })
   .describe(
-    "What processes tell of their work by their signs, and how many compute each run. Short work leaves no sign, and neither does an idle process, so not every instance is here.",
+    "What processes tell of their work by their heartbeats, and how many compute each run. Short work leaves no heartbeat, and neither does an idle process, so not every instance is here.",
   )
   .meta({ id: "Workers" });
 export type Workers = z.infer<typeof workersSchema>;
@@ -62,35 +62,35 @@ export async function workers(client: Client): Promise<Workers> {
   const found: Worker[] = [];
   const unreadable: Workers["unreadable"][number][] = [];
   const { coordination } = client.names;
-  for await (const { blobs, dateMs } of blobPages(client, coordination, signBlobs, { metadata: true }))
+  for await (const { blobs, dateMs } of blobPages(client, coordination, heartbeatBlobs, { metadata: true }))
     for (const blob of blobs) {
       try {
-        found.push(workerOf(blob, decodeSign(blob.metadata, blob.name), dateMs));
+        found.push(workerOf(blob, decodeHeartbeat(blob.metadata, blob.name), dateMs));
       } catch (error) {
         if (!isUnreadable(error)) throw error;
         unreadable.push({ blob: blob.name, reason: error.message });
       }
     }
-  found.sort((a, b) => byName.compare(a.instance, b.instance) || a.signAgeS - b.signAgeS);
+  found.sort((a, b) => byName.compare(a.instance, b.instance) || a.heartbeatAgeS - b.heartbeatAgeS);
   return { workers: found, runs: runsOf(found), unreadable };
 }
 
 const byName = new Intl.Collator("en", { numeric: true });
 
-function workerOf({ name, lastModifiedMs }: ListedBlob, sign: Sign, nowMs: number): Worker {
-  const { threads, version, codes, memoryMb, ended } = sign;
-  const { instance, boot } = parseSignBlob(name);
+function workerOf({ name, lastModifiedMs }: ListedBlob, heartbeat: WorkerHeartbeat, nowMs: number): Worker {
+  const { threads, version, codes, memoryMb, ended } = heartbeat;
+  const { instance, boot } = parseHeartbeatBlob(name);
   const sinceMs = Math.max(0, nowMs - lastModifiedMs);
-  const live = isLive(sign, lastModifiedMs, nowMs);
+  const live = isLive(heartbeat, lastModifiedMs, nowMs);
   const state = live ? "live" : ended === undefined ? "silent" : "ended";
-  const works = sign.works.map((one) => ({
+  const works = heartbeat.works.map((one) => ({
     begun: one.begun,
     run: one.run,
     uid: one.uid,
     work: wordsOf(one.work),
     generation: one.generation,
     send: one.send,
-    alone: one.alone,
+    isolated: one.isolated,
     forS: (one.ageMs + (live ? sinceMs : 0)) / 1_000,
     ...defined({
       pack: one.work.kind === "pack" ? one.work.pack : undefined,
@@ -108,7 +108,7 @@ function workerOf({ name, lastModifiedMs }: ListedBlob, sign: Sign, nowMs: numbe
     threads,
     memoryMb,
     codes,
-    signAgeS: sinceMs / 1_000,
+    heartbeatAgeS: sinceMs / 1_000,
     ...defined({ ended }),
     computes: of(true),
     holds: of(false),

@@ -163,15 +163,15 @@ function hasComeToRest(
   const sinceMs = state.paused ? (state.pausedAtMs ?? 0) : sentNothingSinceMs(state, notes);
   if (sinceMs === undefined) return false;
   if (Object.keys(state.tasks).length > 0 || state.phase !== "computing") return false;
-  // What was begun since has a sign by now, or has ended.
-  const toldMs = limits.markerTrustMs + limits.signAfterMsMax + limits.signMsMin;
+  // What was begun since has a heartbeat by now, or has ended.
+  const toldMs = limits.markerTrustMs + limits.heartbeatAfterMsMax + limits.heartbeatMsMin;
   if (observed === undefined || nowMs - sinceMs <= toldMs) return false;
   // Workers drop what is paused. Of a run at its max cost they still have what they put back for a while, as for other code.
   return !observed.computing.has(state.uid) && (state.paused || !isHeldBy(observed, state.uid));
 }
 
-const isHeldBy = ({ signs }: Observed, uid: string): boolean =>
-  [...signs.values()].some((all) => all.some((one) => one.uid === uid && one.live));
+const isHeldBy = ({ heartbeats }: Observed, uid: string): boolean =>
+  [...heartbeats.values()].some((all) => all.some((one) => one.uid === uid && one.live));
 
 /** Of a run at its max cost: since when nothing of it is in a queue, computed or ends. What is in flight nevertheless was lost. */
 function sentNothingSinceMs(

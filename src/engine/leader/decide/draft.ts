@@ -108,7 +108,7 @@ export interface PackSend {
   readonly urgent: boolean;
   /** It was sent before, or may have been. */
   readonly repeat: boolean;
-  readonly alone?: boolean | undefined;
+  readonly isolated?: boolean | undefined;
   /** Chunks at which earlier sends ended: this one does not compute them. */
   readonly excluded?: readonly FailedChunk[] | undefined;
 }

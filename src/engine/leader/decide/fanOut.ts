@@ -79,7 +79,7 @@ export function fanOut(draft: Draft): void {
       if (urgent && at.share.beside) state.again[pack] ??= { ...sendsOf(state, pack), atMs: at.nowMs };
       if (notes.credit !== undefined) notes.credit -= 1;
       const repeat = pack < state.doubtUpTo;
-      addSend(draft, { pack, send: state.firstSend, urgent, repeat, alone: again?.alone });
+      addSend(draft, { pack, send: state.firstSend, urgent, repeat, isolated: again?.isolated });
       state.inFlight += 1;
     }
     if (state.cursor < to) break;

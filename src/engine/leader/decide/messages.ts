@@ -21,12 +21,12 @@ const common = ({ run, uid, generation, turn, code, spec, plan }: State, send: n
 });
 
 /** The message of a send of a pack. */
-export function packMessage(state: State, { pack, send, repeat, alone, excluded }: PackSend): WorkMessage {
+export function packMessage(state: State, { pack, send, repeat, isolated, excluded }: PackSend): WorkMessage {
   const layout = layoutOf(state);
   return {
     ...common(state, send),
     repeat: repeat || undefined,
-    alone: alone || undefined,
+    isolated: isolated || undefined,
     kind: "compute",
     shard: shardOf(layout, pack),
     pack,
@@ -38,8 +38,8 @@ export function packMessage(state: State, { pack, send, repeat, alone, excluded 
 
 /** The latest send of a recorded task. */
 export function taskMessage(state: State, name: string): WorkMessage {
-  const { sends = 1, alone } = state.tasks[name] ?? {};
-  const all = { ...common(state, sends), repeat: sends > 1 || undefined, alone: alone || undefined };
+  const { sends = 1, isolated } = state.tasks[name] ?? {};
+  const all = { ...common(state, sends), repeat: sends > 1 || undefined, isolated: isolated || undefined };
   const work = parseWorkName(name);
   if (work?.kind === "plan") return { ...all, kind: "plan" };
   if (work?.kind === "node") {

@@ -56,7 +56,7 @@ export const lostAfterMs = ({ durationsMs }: State): number =>
 /** The same for a task of a kind: `plan`, `combine` or `finish`. */
 export const taskLostAfterMs = ({ taskMsMax }: State, kind: string): number => lostAfter(taskMsMax[kind]);
 
-/** A process says so at `signAfterMsMax` at the latest, and about work of which it knows nothing at `signAfterMs`. */
+/** A process says so at `heartbeatAfterMsMax` at the latest, and about work of which it knows nothing at `heartbeatAfterMs`. */
 const lostAfter = (usualMs: number | undefined): number =>
   usualMs === undefined
     ? limits.lostMsUnknown

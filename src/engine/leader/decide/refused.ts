@@ -9,7 +9,7 @@ import { lostAfterMs } from "./pace.ts";
 /**
  * Notes in the state that a run waits for its code, where the instances have other code and only enqueue its work again;
  * fails the run when nothing has ended for long. One instance with the right code is enough for a run to advance, so any
- * outcome and any sign of life removes the note.
+ * outcome and any heartbeat removes the note.
  */
 export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode">): void {
   const { before, state, notes, at } = draft;
@@ -58,7 +58,7 @@ function endedOf({ phase, packsDone, packsFailed, sealed, groups }: State): stri
   return `${phase} ${packsDone + packsFailed} ${nodes}`;
 }
 
-/** Where the right code computes beside other code, the next outcome or sign comes within this. */
+/** Where the right code computes beside other code, the next outcome or heartbeat comes within this. */
 function usualMs(state: State): number {
   if (state.phase !== "computing" || state.layout === undefined) return 0;
   return state.durationsMs.length > 0 ? lostAfterMs(state) : 2 * state.layout.packMs + 1_000;
@@ -70,4 +70,4 @@ const hasNothingToDo = ({ paused, maxCostAtMs, inFlight, tasks }: State): boolea
 
 /** A process has lately said that it has work of the run. */
 const isAtWork = ({ computedMs }: RunNotes, nowMs: number): boolean =>
-  nowMs - computedMs < limits.deathAloneMs;
+  nowMs - computedMs < limits.isolatedDeathMs;

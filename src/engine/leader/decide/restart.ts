@@ -27,17 +27,17 @@ export function beginTurn(state: State): void {
       openShards(state, shard);
   const sends = Object.values(state.again).map((again) => again.sends);
   state.firstSend = Math.max(state.firstSend, ...sends) + 1;
-  const alone = aloneAgain(state);
+  const isolated = isolatedAgain(state);
   walkAgain(state);
-  state.again = alone;
+  state.again = isolated;
 }
 
-/** What ended a process is computed alone in the next turn too. */
-const aloneAgain = ({ again, firstSend: sends }: State): State["again"] =>
+/** What ended a process is isolated in the next turn too. */
+const isolatedAgain = ({ again, firstSend: sends }: State): State["again"] =>
   Object.fromEntries(
     Object.entries(again)
-      .filter(([, { alone }]) => alone === true)
-      .map(([pack]) => [pack, { sends, since: sends, atMs: 0, lost: 0, alone: true }]),
+      .filter(([, { isolated }]) => isolated === true)
+      .map(([pack]) => [pack, { sends, since: sends, atMs: 0, lost: 0, isolated: true }]),
   );
 
 /**

@@ -103,7 +103,7 @@ export function windowAmong(state: State, { waitMs = 0, runs }: Share, share: nu
  * ended.
  */
 const atOnceOf = (state: State, told: Beside["told"]): number =>
-  state.durationsMs.length > 0 && takenMs(state) < limits.signAfterMsMax
+  state.durationsMs.length > 0 && takenMs(state) < limits.heartbeatAfterMsMax
     ? packsAtOnce(state)
     : (told?.get(state.uid) ?? 0);
 

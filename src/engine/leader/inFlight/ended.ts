@@ -8,10 +8,10 @@ import type { SeenFailure } from "../seen.ts";
 export type Verdict =
   | { readonly kind: "wait" }
   /**
-   * `alone`: nothing else may run beside the next attempt. `excluded`: the chunks that ended as many sends as fail a pack, which
+   * `isolated`: nothing else may run beside the next attempt. `excluded`: the chunks that ended as many sends as fail a pack, which
    * it does not compute.
    */
-  | { readonly kind: "replace"; readonly alone: boolean; readonly excluded?: readonly FailedChunk[] }
+  | { readonly kind: "replace"; readonly isolated: boolean; readonly excluded?: readonly FailedChunk[] }
   | { readonly kind: "fail"; readonly why: string };
 
 type Ended = Pick<SeenFailure, "send" | "cause" | "code" | "message" | "final" | "chunk" | "named">;
@@ -24,7 +24,7 @@ interface Leeway {
 
 const hasDied = (one: Ended): boolean => one.code === "process-ended";
 
-/** A message that was delivered again tells so before any sign does: without this its work would end one process after the other. */
+/** A message that was delivered again tells so before any heartbeat does: without this its work would end one process after the other. */
 const mayHaveDied = (one: Ended): boolean => hasDied(one) || one.code === "lost";
 
 /** The kinds of ends that another send may follow, and how many of them none does. */
@@ -62,7 +62,7 @@ export function verdictOf(
     excluded.push({ chunk, code, message });
     counted = counted.filter((other) => other.chunk !== chunk);
   }
-  return { kind: "replace", alone: records.some(mayHaveDied), ...(excluded.length > 0 && { excluded }) };
+  return { kind: "replace", isolated: records.some(mayHaveDied), ...(excluded.length > 0 && { excluded }) };
 }
 
 function mayExclude(chunk: number, excluded: readonly FailedChunk[], pack: Leeway | undefined): boolean {
@@ -104,7 +104,7 @@ function causeIn(records: readonly Ended[]): Cause | undefined {
 function causeOf(ends: readonly Ended[]): Cause {
   const { message = "", code = "", named = false } = ends.at(-1) ?? {};
   const died = ends.every(hasDied);
-  const why = died ? `ended its process ${ends.length} times, alone` : message;
+  const why = died ? `ended its process ${ends.length} times, isolated` : message;
   return {
     why,
     named: named && !died,

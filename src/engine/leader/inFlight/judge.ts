@@ -18,7 +18,7 @@ export type Doing =
   /** A second send beside the first: both count. */
   | "copy"
   | "resend"
-  | "resend alone"
+  | "resend isolated"
   /** A failure record, from which `ended.ts` draws the consequences. */
   | "record";
 
@@ -47,8 +47,8 @@ export const judgements: readonly Judgement[] = [
   { is: "not polled", if: (seen) => seen.nodesMs <= endedMs(seen), do: "wait" },
   { is: "not listed", if: (seen) => seen.failuresMs <= endedMs(seen), do: "list outcomes" },
   { is: "not read", if: (seen) => !hasDied(seen) && seen.poisonMs <= seen.readAfterMs, do: "list outcomes" },
-  { is: "died alone", if: ({ silent }) => silent?.begun === true && silent.alone, do: "record" },
-  { is: "died", if: ({ silent }) => silent?.begun === true, do: "resend alone" },
+  { is: "died isolated", if: ({ silent }) => silent?.begun === true && silent.isolated, do: "record" },
+  { is: "died", if: ({ silent }) => silent?.begun === true, do: "resend isolated" },
   { is: "lost too often", if: ({ sends }) => sends.lost + 1 >= limits.lostMax, do: "record", loss: true },
   { is: "lost", if: () => true, do: "resend", loss: true },
 ];
@@ -58,15 +58,15 @@ export const judge = (seen: WorkSeen): Judgement => judgements.find((row) => row
 /** The last pack of its run, sent once and computed for longer than any before it, though none of its chunks threw. */
 function isSlow({ live, last, sends, slowAfterMs, tried }: WorkSeen): boolean {
   const computes = live?.begun === true && live.fresh && live.ageMs > slowAfterMs;
-  return computes && last && sends.sends === sends.since && sends.alone !== true && !tried;
+  return computes && last && sends.sends === sends.since && sends.isolated !== true && !tried;
 }
 
 const hasDied = ({ silent }: WorkSeen): boolean => silent !== undefined;
 
-/** Three deaths alone fail the work, so each must be more than a late sign. */
+/** Three isolated deaths fail the work, so each must be more than a late heartbeat. */
 function isLate({ silent }: WorkSeen): boolean {
-  const diedAlone = silent?.begun === true && silent.alone && silent.ended === undefined;
-  return diedAlone && silent.silentMs <= limits.deathAloneMs;
+  const diedIsolated = silent?.begun === true && silent.isolated && silent.ended === undefined;
+  return diedIsolated && silent.silentMs <= limits.isolatedDeathMs;
 }
 
 /** When the work ended at the latest, if it did: what it left is seen by a list from after that. */

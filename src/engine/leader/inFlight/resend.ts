@@ -49,9 +49,9 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
   const sentNow = new Set(draft.packs.map(({ pack }) => pack));
   const last = state.cursor >= packsOf(layout) && unfinished.length <= limits.lastPacks;
   const kind = { lostAfterMs: lostAfterMs(state), slowAfterMs: slowAfterMs(state), last };
-  const signed = packsSigned(state, observed);
+  const signed = packsInHeartbeats(state, observed);
   for (const pack of unfinished) {
-    // The first send of a pack that no sign tells of is behind what the queues show.
+    // The first send of a pack that no heartbeat tells of is behind what the queues show.
     const waits = pack >= taken && !(pack in state.again) && !signed.has(pack);
     if (waits || sentNow.has(pack)) continue;
     if (roomToWrite(draft) <= 0) return;
@@ -66,7 +66,7 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
       if (!affordsResend(draft)) return;
       resendPack(draft, pack, {
         waits: judgement.do === "copy",
-        alone: judgement.do === "resend alone",
+        isolated: judgement.do === "resend isolated",
         lost: judgement.loss,
       });
       addLost(draft);
@@ -75,10 +75,12 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
 }
 
 /** Packs of the run of which any process tells: messages are not taken in the order of their packs. */
-function packsSigned({ uid }: State, { signs }: Observed): ReadonlySet<number> {
-  const told = [...signs.values()].flat();
+function packsInHeartbeats({ uid }: State, { heartbeats }: Observed): ReadonlySet<number> {
+  const told = [...heartbeats.values()].flat();
   return new Set(
-    told.flatMap((sign) => (sign.uid === uid && sign.work.kind === "pack" ? sign.work.pack : [])),
+    told.flatMap((heartbeat) =>
+      heartbeat.uid === uid && heartbeat.work.kind === "pack" ? heartbeat.work.pack : [],
+    ),
   );
 }
 
@@ -96,7 +98,7 @@ function judgeTasks(judging: Judging): void {
     const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, work.kind === "node" ? "combine" : work.kind);
     const kind = { lostAfterMs, slowAfterMs: Number.POSITIVE_INFINITY, last: false };
     follow(judging, { work, sends: task, takenMs: task.takenMs, ...kind }, (judgement) => {
-      if (judgement.do === "resend alone") task.alone = true;
+      if (judgement.do === "resend isolated") task.isolated = true;
       if (judgement.loss) task.lost += 1;
       resendTask(draft, task);
       draft.unsent += 1;
@@ -133,14 +135,14 @@ function keepTaken(draft: Draft, { nowMs, takenMs = 0 }: WorkSeen): void {
   draft.noted = true;
 }
 
-const resends: ReadonlySet<Doing> = new Set(["copy", "resend", "resend alone"] as const);
+const resends: ReadonlySet<Doing> = new Set(["copy", "resend", "resend isolated"] as const);
 
-/** The record of a send that ended with its process while it was alone there, or that was lost too often (rules *isolation* and *judgement*). */
+/** The record of a send that ended with its process while it was isolated, or that was lost too often (rules *isolation* and *judgement*). */
 function recordOf({ work, sends, silent }: WorkSeen): Draft["records"][number] {
   if (silent?.begun === true) {
     const { instance, ended, silentMs, send } = silent;
-    const how = ended ?? `no sign of life for ${Math.round(silentMs / 1_000)} s`;
-    const message = `the process of ${instance} ended while it computed this alone: ${how}`;
+    const how = ended ?? `no heartbeat for ${Math.round(silentMs / 1_000)} s`;
+    const message = `the process of ${instance} ended while it computed nothing else: ${how}`;
     return { work, send, code: "process-ended", message, final: undefined };
   }
   const message = `lost ${limits.lostMax} times before any process said that it began`;
@@ -152,13 +154,13 @@ export function resendEnded(
   draft: Draft,
   pack: number,
   records: readonly SeenFailure[],
-  { alone, excluded }: Pick<PackSend, "alone" | "excluded">,
+  { isolated, excluded }: Pick<PackSend, "isolated" | "excluded">,
 ): void {
   const { state } = draft;
   const made = sendsOf(state, pack);
   addEnded(draft, records, made.since);
   state.again[pack] = { ...made, sends: lastSend(made, records) };
-  resendPack(draft, pack, { alone, excluded });
+  resendPack(draft, pack, { isolated, excluded });
 }
 
 /** Resends a task whose sends have ended. It waits for the records of those before as well. */
@@ -166,9 +168,9 @@ export function resendEndedTask(
   draft: Draft,
   task: Sends,
   records: readonly SeenFailure[],
-  { alone }: Pick<PackSend, "alone">,
+  { isolated }: Pick<PackSend, "isolated">,
 ): void {
-  if (alone) task.alone = true;
+  if (isolated) task.isolated = true;
   task.sends = lastSend(task, records);
   resendTask(draft, task);
 }
@@ -189,7 +191,7 @@ export const lastSend = ({ sends }: Sends, records: readonly SeenFailure[]): num
 function resendPack(
   draft: Draft,
   pack: number,
-  why: Pick<PackSend, "alone" | "excluded"> & {
+  why: Pick<PackSend, "isolated" | "excluded"> & {
     readonly waits?: boolean;
     readonly lost?: boolean | undefined;
   },
@@ -197,16 +199,16 @@ function resendPack(
   const { state, at } = draft;
   const before = sendsOf(state, pack);
   const send = before.sends + 1;
-  const alone = before.alone === true || why.alone === true;
+  const isolated = before.isolated === true || why.isolated === true;
   state.again[pack] = {
     sends: send,
     atMs: at.nowMs,
     since: why.waits === true ? before.since : send,
     lost: before.lost + (why.lost === true ? 1 : 0),
-    ...(alone && { alone }),
+    ...(isolated && { isolated }),
   };
   state.sentAgain += 1;
   // It may end this very process within a second: an unrecorded one would be sent by each leader after it, and never counted.
   draft.decided = true;
-  addSend(draft, { pack, send, urgent: true, repeat: true, alone, excluded: why.excluded });
+  addSend(draft, { pack, send, urgent: true, repeat: true, isolated, excluded: why.excluded });
 }

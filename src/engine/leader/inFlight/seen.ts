@@ -3,7 +3,7 @@ import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends } from "../../model/state.ts";
 import type { Draft } from "../decide/draft.ts";
 import type { DecideTime, Lists } from "../notes.ts";
-import { type Observed, type SeenSign, workKey } from "../seen.ts";
+import { type Observed, type SeenHeartbeat, workKey } from "../seen.ts";
 import { isBehind, isFromBefore, isHidden, waitOf } from "./waits.ts";
 
 /** A piece of work in flight, a pack or a task, and how long those of its kind take. Times are in ms. */
@@ -18,13 +18,13 @@ export interface Piece {
   readonly last: boolean;
 }
 
-/** The same with what signs, queues and notes tell of it. */
+/** The same with what heartbeats, queues and notes tell of it. */
 export interface WorkSeen extends Piece {
   readonly nowMs: number;
-  /** The sign of a process that lives and has it. */
-  readonly live: SeenSign | undefined;
-  /** The sign of a process that had its latest send, and is silent. */
-  readonly silent: SeenSign | undefined;
+  /** The heartbeat of a process that lives and has it. */
+  readonly live: SeenHeartbeat | undefined;
+  /** The heartbeat of a process that had its latest send, and is silent. */
+  readonly silent: SeenHeartbeat | undefined;
   /** Its message is among the first of a queue. */
   readonly queued: boolean;
   /** Its latest send has noted that an attempt threw and another follows. */
@@ -48,7 +48,7 @@ export interface WorkSeen extends Piece {
 export interface Observing {
   readonly observed: Observed;
   readonly lists: Lists;
-  /** When work was last seen in a queue or in a live sign, by `workName`. */
+  /** When work was last seen in a queue or in a live heartbeat, by `workName`. */
   readonly seenMs: ReadonlyMap<string, number>;
 }
 
@@ -60,16 +60,19 @@ export function seeWork(
   const { work, sends, takenMs = 0, lostAfterMs } = piece;
   const name = workName(work);
   const key = workKey(state, name);
-  const signs = observed.signs.get(key) ?? [];
+  const heartbeats = observed.heartbeats.get(key) ?? [];
   const wait = waitOf(notes, name, sends);
   const waitMs = lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
   const sinceMs = Math.max(takenMs, sends.atMs, seenMs.get(name) ?? 0, wait?.untilMs ?? 0);
   return {
     ...piece,
     nowMs: observed.nowMs,
-    live: signs.find((sign) => sign.live && sign.ageMs + sign.silentMs <= stuckAfterMs(at)),
-    silent: signs.find(
-      (sign) => !sign.live && sign.send === sends.sends && !isFromBefore(sign, wait, observed),
+    live: heartbeats.find(
+      (heartbeat) => heartbeat.live && heartbeat.ageMs + heartbeat.silentMs <= stuckAfterMs(at),
+    ),
+    silent: heartbeats.find(
+      (heartbeat) =>
+        !heartbeat.live && heartbeat.send === sends.sends && !isFromBefore(heartbeat, wait, observed),
     ),
     queued: observed.packs.waiting.has(key) || observed.urgent.waiting.has(key),
     tried: wait !== undefined,

@@ -6,7 +6,7 @@ import { endAtDeadline } from "../decide/command.ts";
 import { type Draft, packsAllowed, sendsOf } from "../decide/draft.ts";
 import { outcomeOf, unfinishedPacks } from "../decide/track.ts";
 import type { RunNotes, Wait } from "../notes.ts";
-import type { Observed, Seen, SeenSign } from "../seen.ts";
+import type { Observed, Seen, SeenHeartbeat } from "../seen.ts";
 
 /**
  * Work whose message is hidden until its next attempt, as the notes of attempts tell (rule *waits*). No queue
@@ -48,9 +48,12 @@ export function waitOf({ waits }: Pick<RunNotes, "waits">, name: string, sends?:
 export const isHidden = (wait: Wait | undefined, { nowMs }: Observed): boolean =>
   wait !== undefined && nowMs <= wait.untilMs;
 
-/** A sign from before the wait: of an attempt that has noted its end it tells nothing more. */
-export const isFromBefore = (sign: SeenSign, wait: Wait | undefined, { nowMs }: Observed): boolean =>
-  wait !== undefined && wait.untilMs > wait.notedMs && nowMs - sign.silentMs <= wait.notedMs;
+/** A heartbeat from before the wait: of an attempt that has noted its end it tells nothing more. */
+export const isFromBefore = (
+  heartbeat: SeenHeartbeat,
+  wait: Wait | undefined,
+  { nowMs }: Observed,
+): boolean => wait !== undefined && wait.untilMs > wait.notedMs && nowMs - heartbeat.silentMs <= wait.notedMs;
 
 /** Its message may be behind those that the urgent queue shows: many come back at the same time. */
 export const isBehind = (wait: Wait | undefined, { urgent }: Observed): boolean =>

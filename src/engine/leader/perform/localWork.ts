@@ -60,7 +60,7 @@ export function localWork(
   return {
     take(message, { limitMs, ...work }, onEnd) {
       // What was sent before may have ended its process, and this one leads.
-      if (message.alone === true || message.repeat === true) return false;
+      if (message.isolated === true || message.repeat === true) return false;
       if (clock.monotonicMs() + limits.beginsHereMs + limitMs > untilMs) return false;
       const done = worker.take(message, { ...work, stopping });
       if (done === undefined) return false;

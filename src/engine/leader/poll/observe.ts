@@ -2,16 +2,16 @@ import { isUnreadable, LeasefoldError, StorageError } from "../../model/errors.t
 import { limits } from "../../model/limits.ts";
 import { logEvents } from "../../model/log.ts";
 import { decodeMessage, workOf } from "../../model/message.ts";
-import { parseSignBlob, signBlobs } from "../../model/names.ts";
+import { heartbeatBlobs, parseHeartbeatBlob } from "../../model/names.ts";
 import { workName } from "../../model/runBlobs.ts";
-import { decodeSign, isLive } from "../../model/sign.ts";
+import { decodeHeartbeat, isLive } from "../../model/workerHeartbeat.ts";
 import { pagesOf } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { QueueMessage } from "../../storage/queuePort.ts";
-import { type Observed, type SeenQueue, type SeenSign, turnKey, workKey } from "../seen.ts";
+import { type Observed, type SeenHeartbeat, type SeenQueue, turnKey, workKey } from "../seen.ts";
 import type { Term } from "../term.ts";
 
-/** Reads signs and queues at most once in so many ms. Gives nothing in between, and where storage is busy. */
+/** Reads heartbeats and queues at most once in so many ms. Gives nothing in between, and where storage is busy. */
 export function observer(term: Term) {
   const { storage, names, clock, leader, local, poison } = term;
   let observedMs = Number.NEGATIVE_INFINITY;
@@ -23,13 +23,13 @@ export function observer(term: Term) {
     observedMs = clock.monotonicMs();
     leader.assertLeading();
     try {
-      const [signs, packs, urgent] = await Promise.all([
-        listSigns(term),
+      const [heartbeats, packs, urgent] = await Promise.all([
+        listHeartbeats(term),
         peek(names.packs),
         peek(names.urgent),
       ]);
       // Without a worker here nobody can record what is in them.
-      return { ...signs, packs, urgent, poisonMs: local === undefined ? undefined : poison.readMs };
+      return { ...heartbeats, packs, urgent, poisonMs: local === undefined ? undefined : poison.readMs };
     } catch (error) {
       if (error instanceof StorageError && error.kind === "busy") return undefined;
       throw error;
@@ -37,18 +37,18 @@ export function observer(term: Term) {
   };
 }
 
-async function listSigns(term: Term): Promise<Pick<Observed, "nowMs" | "signs" | "computing">> {
+async function listHeartbeats(term: Term): Promise<Pick<Observed, "nowMs" | "heartbeats" | "computing">> {
   const { blobs } = term.storage;
   const { coordination } = term.names;
   const { lost: signal } = term.leader;
-  const seen: (readonly [string, SeenSign])[] = [];
+  const seen: (readonly [string, SeenHeartbeat])[] = [];
   const computing = new Map<string, number>();
   const old: string[] = [];
   let nowMs = 0;
-  for await (const page of pagesOf(blobs, coordination, signBlobs, { metadata: true, signal })) {
+  for await (const page of pagesOf(blobs, coordination, heartbeatBlobs, { metadata: true, signal })) {
     nowMs = page.dateMs;
     for (const blob of page.blobs) {
-      if (nowMs - blob.lastModifiedMs > limits.signKeptMs) old.push(blob.name);
+      if (nowMs - blob.lastModifiedMs > limits.heartbeatKeptMs) old.push(blob.name);
       for (const one of signsIn(term, blob, nowMs)) {
         seen.push([workKey(one, workName(one.work)), one]);
         if (one.live && one.begun) computing.set(one.uid, 1 + (computing.get(one.uid) ?? 0));
@@ -57,36 +57,36 @@ async function listSigns(term: Term): Promise<Pick<Observed, "nowMs" | "signs" |
   }
   // One that storage refuses to delete, as it is leased by hand, must not end the term.
   if (old.length > 0) await blobs.removeMany(coordination, old, { signal }).catch(unlessOfStorage);
-  const signs = Map.groupBy(seen, ([key]) => key);
+  const heartbeats = Map.groupBy(seen, ([key]) => key);
   return {
     nowMs,
     computing,
-    signs: new Map([...signs].map(([key, all]) => [key, all.map(([, one]) => one)])),
+    heartbeats: new Map([...heartbeats].map(([key, all]) => [key, all.map(([, one]) => one)])),
   };
 }
 
-/** A sign that stays is deleted by a later reading. */
+/** A heartbeat that stays is deleted by a later reading. */
 function unlessOfStorage(error: unknown): void {
   if (!(error instanceof StorageError)) throw error;
 }
 
-/** A sign that does not decode tells nothing: its work counts as work without one. */
+/** A heartbeat that does not decode tells nothing: its work counts as work without one. */
 function signsIn(
   { log, told }: Pick<Term, "log" | "told">,
   { name, metadata, lastModifiedMs }: ListedBlob,
   nowMs: number,
-): SeenSign[] {
+): SeenHeartbeat[] {
   try {
-    const sign = decodeSign(metadata, name);
-    const live = isLive(sign, lastModifiedMs, nowMs);
+    const heartbeat = decodeHeartbeat(metadata, name);
+    const live = isLive(heartbeat, lastModifiedMs, nowMs);
     const silentMs = nowMs - lastModifiedMs;
-    const { ended, everyMs } = sign;
+    const { ended, everyMs } = heartbeat;
     const fresh = live && silentMs <= everyMs;
-    const of = { instance: parseSignBlob(name).instance, live, fresh, silentMs, ended };
-    return sign.works.map((work) => ({ ...work, ...of }));
+    const of = { instance: parseHeartbeatBlob(name).instance, live, fresh, silentMs, ended };
+    return heartbeat.works.map((work) => ({ ...work, ...of }));
   } catch (error) {
     if (!isUnreadable(error)) throw error;
-    if (!told.has(name)) log(logEvents.unreadableSign({ name, message: error.message }));
+    if (!told.has(name)) log(logEvents.unreadableHeartbeat({ name, message: error.message }));
     told.add(name);
     return [];
   }

@@ -60,7 +60,7 @@ async function* pieces(bytes: Uint8Array, signal: AbortSignal | undefined): Asyn
   }
 }
 
-/** The twin's blobs. Each call takes effect when it is made, before its promise resolves; an upload when its body ends. */
+/** The in-memory storage's blobs. Each call takes effect when it is made, before its promise resolves; an upload when its body ends. */
 export const memoryBlobs = (account: MemoryAccount): BlobStore => ({
   async ensureContainer(container, options) {
     account.begin("write", options);

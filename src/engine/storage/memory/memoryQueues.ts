@@ -46,7 +46,7 @@ export class MemoryQueue {
   }
 }
 
-/** The twin's queues. Messages are delivered in order, which the real service does not promise. */
+/** The in-memory storage's queues. Messages are delivered in order, which the real service does not promise. */
 export function memoryQueues(account: MemoryAccount, queues: Map<string, MemoryQueue>): QueueStore {
   let sequence = 0;
   const visible = (queue: string, max: number): readonly Message[] => {

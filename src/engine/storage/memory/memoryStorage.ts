@@ -7,7 +7,7 @@ import { memoryBlobs } from "./memoryBlobs.ts";
 import { type MemoryQueue, memoryQueues } from "./memoryQueues.ts";
 
 /**
- * An in-memory twin of a storage account, for tests: the documented lease table, ETags, conditions and visibility
+ * A storage account in memory, for tests: the documented lease table, ETags, conditions and visibility
  * on a clock of the caller's.
  *
  * Not promised: latency, throttling, throughput limits, or a message order as loose as the real one. A deleted
@@ -60,7 +60,7 @@ export function memoryStorage(given: {
   };
 }
 
-/** The twin's lease calls on one blob; the rules are in `leaseTable.ts`. */
+/** The in-memory storage's lease calls on one blob; the rules are in `leaseTable.ts`. */
 function memoryLease(account: MemoryAccount, container: string, name: string): ContentLease {
   checkPlainName(name);
   const peek = (): MemoryBlob | undefined => account.containers.get(container)?.blobs.get(name);

@@ -15,6 +15,7 @@ import type { Spec } from "../../model/run.ts";
 import { workName } from "../../model/runBlobs.ts";
 import { persist } from "../../storage/callSteps.ts";
 import type { Random } from "../../storage/ports.ts";
+import type { HeldWork } from "../heartbeats.ts";
 import {
   type Delivery,
   DroppedError,
@@ -22,7 +23,6 @@ import {
   StorageLostError,
   type WorkerPorts,
 } from "../ports.ts";
-import type { HeldWork } from "../signs.ts";
 import { enqueueAgain, recordDropped } from "./decodeDelivery.ts";
 import { endSend, noteTried } from "./endSend.ts";
 import { outputThere } from "./outputThere.ts";
@@ -133,7 +133,7 @@ export async function endAttempt(
     case "next-attempt": {
       failed(false);
       const next = askedFor ?? attemptAfter({ ...message, tries: attempt - 1 }, error, spec);
-      // The note comes first: what waits without one counts as lost. It holds for what no sign tells of any more.
+      // The note comes first: what waits without one counts as lost. It holds for what no heartbeat tells of any more.
       await noteTried(ports, message, { ...failure, ...(next.laterS > 0 && { laterS: next.laterS }) });
       await persist(ports, () => enqueueNext(ports, next));
       return delivery.held.end();

@@ -54,8 +54,8 @@ export function poolOf(settings: PoolSettings): UserCode {
   const workerOf = (thread: number) => pool?.threads.find(({ threadId }) => threadId === thread);
   const children = childProcesses(workerOf);
 
-  async function hold({ urgent, alone }: Parameters<UserCode["hold"]>[0]): Promise<() => void> {
-    const needs = alone === true ? settings.threads : 1;
+  async function hold({ urgent, isolated }: Parameters<UserCode["hold"]>[0]): Promise<() => void> {
+    const needs = isolated === true ? settings.threads : 1;
     await slots.take(urgent, needs);
     return () => slots.leave(needs);
   }

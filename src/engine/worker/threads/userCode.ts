@@ -20,7 +20,7 @@ export interface UserCode {
    * Takes a thread for tasks with `held`, one after the other, so that none of them waits behind others. Whoever holds it
    * calls what this resolves to, once, whatever became of the tasks.
    */
-  hold(options: Pick<TaskOptions, "urgent" | "alone">): Promise<() => void>;
+  hold(options: Pick<TaskOptions, "urgent" | "isolated">): Promise<() => void>;
   /**
    * Runs `plan`. A list goes to `sink` in order, in batches of at most 5,000 inputs and 4 MB, the next one only after
    * `sink` has settled. A count never calls it.
@@ -93,7 +93,7 @@ export interface TaskOptions {
   /** A run and its generation: a thread calls `setup` once for these. Without it, once for each task. */
   readonly run?: string | undefined;
   /** Nothing else runs in this process meanwhile, because the task may end the process. */
-  readonly alone?: boolean;
+  readonly isolated?: boolean;
   /** The caller holds the thread for this task; see `hold`. */
   readonly held?: boolean;
   /** Ends the task, which fails with the signal's reason. */

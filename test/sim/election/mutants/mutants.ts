@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
       "if (options?.ifMatch === undefined || !checked['record']?.includes('\"state\":\"leading\"')) account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
   },
   {
-    lacks: "the lease id on beats",
+    lacks: "the lease id on heartbeats",
     killedBy: "terms grow",
     in: "memoryLease",
     find: "account.checkLease(blob, leaseId);\n      return { etag: account.put(container, name, { ...blob",
@@ -159,18 +159,18 @@ export const mutants: readonly Mutant[] = [
     replace: "settings.leaseDurationS * 1_000 - 1;",
   },
   {
-    lacks: "the second part of the deadline, by beats",
+    lacks: "the second part of the deadline, by heartbeats",
     killedBy: "nobody followed too early",
     in: "stopWorkDeadline",
-    find: "if (beat === undefined || settings.breakAfterMs === 0) return byLease;",
-    replace: "if (beat === undefined || settings.breakAfterMs >= 0) return byLease;",
+    find: "if (heartbeat === undefined || settings.breakAfterMs === 0) return byLease;",
+    replace: "if (heartbeat === undefined || settings.breakAfterMs >= 0) return byLease;",
   },
   {
     lacks: "the second that a record's age may be off",
     killedBy: "stop-work deadline",
     in: "stopWorkDeadline",
-    find: "settings.breakAfterMs - ageResolutionMs - elapsedMs(beat, now)",
-    replace: "settings.breakAfterMs - 0 * ageResolutionMs - elapsedMs(beat!, now)",
+    find: "settings.breakAfterMs - ageResolutionMs - elapsedMs(heartbeat, now)",
+    replace: "settings.breakAfterMs - 0 * ageResolutionMs - elapsedMs(heartbeat!, now)",
   },
   {
     lacks: "counting from the time a request was sent (from its reply)",

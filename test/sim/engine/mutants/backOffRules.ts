@@ -15,15 +15,15 @@ export const backOffRules: readonly Mutant[] = [
     cases: [workerDies],
     edits: [
       ...edit("isHidden", "nowMs <= wait.untilMs;", "nowMs < 0;"),
-      ...edit("isFromBefore", "nowMs - sign.silentMs <= wait.notedMs", "nowMs < 0"),
+      ...edit("isFromBefore", "nowMs - heartbeat.silentMs <= wait.notedMs", "nowMs < 0"),
     ],
   },
   {
-    without: "doubt in signs from before the wait",
+    without: "doubt in heartbeats from before the wait",
     rule: "waits",
     killedBy: "messages do not pile up",
     cases: [workerDies],
-    edits: edit("isFromBefore", "nowMs - sign.silentMs <= wait.notedMs", "nowMs < 0"),
+    edits: edit("isFromBefore", "nowMs - heartbeat.silentMs <= wait.notedMs", "nowMs < 0"),
   },
   {
     without: "an end of the attempts at a chunk in its thread",
@@ -37,7 +37,7 @@ export const backOffRules: readonly Mutant[] = [
     rule: "judgement",
     killedBy: "the scenario's own end",
     cases: [shortPauses],
-    edits: edit("isSlow", "sends.alone !== true && !tried", "sends.alone !== true"),
+    edits: edit("isSlow", "sends.isolated !== true && !tried", "sends.isolated !== true"),
   },
   {
     without: "a note before the wait",

@@ -7,27 +7,31 @@ const neverBegun = "a pack whose process always ends before it has begun";
 /** What becomes of work in flight, by what queues show and workers tell of themselves. */
 export const inFlightRules: readonly Mutant[] = [
   {
-    without: "a judgement of signs that are silent (time alone decides)",
+    without: "a judgement of heartbeats that are silent (time alone decides)",
     rule: "judgement",
     killedBy: "every run ends in time",
     cases: [kills],
-    edits: edit("seeWork", "!sign.live && sign.send === sends.sends", "!sign.live && sign.send < 0"),
+    edits: edit(
+      "seeWork",
+      "!heartbeat.live && heartbeat.send === sends.sends",
+      "!heartbeat.live && heartbeat.send < 0",
+    ),
   },
   {
     without: "a process of its own for work whose process has died",
     rule: "judgement",
     killedBy: "few processes die of one piece of work",
     cases: [kills],
-    edits: edit("judgePacks", 'alone: judgement.do === "resend alone"', "alone: false"),
+    edits: edit("judgePacks", 'isolated: judgement.do === "resend isolated"', "isolated: false"),
   },
   {
-    without: "a record of a death alone",
+    without: "a record of an isolated death",
     rule: "judgement",
     killedBy: "few processes die of one piece of work",
     cases: [kills],
     edits: edit(
       "judgements",
-      "silent?.begun === true && silent.alone, do",
+      "silent?.begun === true && silent.isolated, do",
       "silent?.begun === true && silent.send < 0, do",
     ),
   },
@@ -35,8 +39,8 @@ export const inFlightRules: readonly Mutant[] = [
     without: "patience with a death that counts",
     rule: "judgement",
     killedBy: "hardly anything is computed twice",
-    cases: ["work that is alone in a process which stops for ten seconds has not died"],
-    edits: edit("isLate", "silent.silentMs <= limits.deathAloneMs", "silent.silentMs < 0"),
+    cases: ["work that is isolated in a process which stops for ten seconds has not died"],
+    edits: edit("isLate", "silent.silentMs <= limits.isolatedDeathMs", "silent.silentMs < 0"),
   },
   {
     without: "a resend of what is lost",
@@ -50,7 +54,7 @@ export const inFlightRules: readonly Mutant[] = [
     rule: "judgement",
     killedBy: "messages do not pile up",
     cases: [
-      "signs of long packs do not arrive for minutes, and what seems lost is resent more and more rarely",
+      "heartbeats of long packs do not arrive for minutes, and what seems lost is resent more and more rarely",
     ],
     edits: edit("seeWork", " * 2 ** Math.min(sends.lost, limits.lostDoublings)", ""),
   },
@@ -113,18 +117,18 @@ export const inFlightRules: readonly Mutant[] = [
     edits: edit("isSlow", "computes && last && sends.sends", "computes && sends.sends"),
   },
   {
-    without: "a confirmed sign before work that was sent before begins",
+    without: "a confirmed heartbeat before work that was sent before begins",
     rule: "observation",
     killedBy: "few processes die of one piece of work",
     cases: [kills],
-    edits: edit("workSigns", "await inTurn(write);\n          entry.confirmed", "entry.confirmed"),
+    edits: edit("workerHeartbeats", "await inTurn(write);\n          entry.confirmed", "entry.confirmed"),
   },
   {
-    without: "a sign that is written again",
+    without: "a heartbeat that is written again",
     rule: "observation",
     killedBy: "hardly anything is computed twice",
     cases: { seedsFrom: 3_000_000 },
-    edits: edit("workSigns", "? written.everyMs : 0;", "? 1_000_000 * written.everyMs : 0;"),
+    edits: edit("workerHeartbeats", "? written.everyMs : 0;", "? 1_000_000 * written.everyMs : 0;"),
   },
   {
     without: "a window that grows when all of it was taken",

@@ -61,7 +61,7 @@ export const livenessRules: readonly Mutant[] = [
     rule: "isolation",
     killedBy: "the scenario's own end",
     cases: ["two packs that ended processes do not die of each other"],
-    edits: edit("planAndTime", "attempt.alone", "!attempt"),
+    edits: edit("planAndTime", "attempt.isolated", "!attempt"),
   },
   {
     without: "a new leader that knows since when packs are taken",

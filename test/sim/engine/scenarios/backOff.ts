@@ -89,7 +89,7 @@ const onceAfterTheWait = (script: Script, what: string) => {
   return wait();
 };
 
-/** The worker of a pack dies once its message is hidden, while its sign still says that the pack was begun. */
+/** The worker of a pack dies once its message is hidden, while its heartbeat still says that the pack was begun. */
 const diesAtOnce = () =>
   play({ seed: 14, chunkMs: () => 8_000 }, async (script) => {
     const { world, engine, must } = script;

@@ -131,7 +131,7 @@ export const byHand: Readonly<Record<string, Scenario>> = {
       script.mustBe("complete");
     }),
 
-  "the signs of all workers are deleted again and again": () =>
+  "the heartbeats of all workers are deleted again and again": () =>
     play({ seed: 92, chunkMs: () => 8_000, calm: true }, async (script) => {
       const { engine, judge } = script;
       await staffed(script, 4);

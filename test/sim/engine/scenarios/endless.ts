@@ -134,7 +134,7 @@ const takeTurns = () =>
     script.replaces = false;
   });
 
-/** Whoever takes the message of a pack is dead at once, so that no sign tells of it. */
+/** Whoever takes the message of a pack is dead at once, so that no heartbeat tells of it. */
 const neverBegun = () =>
   play({ seed: 54, chunkMs: () => 400 }, async (script) => {
     const { engine, must, run } = script;

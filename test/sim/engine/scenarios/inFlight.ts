@@ -2,7 +2,7 @@ import { simNames as names } from "../../../support/engineWorld.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { Weather } from "../../../support/network.ts";
 import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
-import { isSign } from "../storm.ts";
+import { isHeartbeat } from "../storm.ts";
 import { platform } from "./endless.ts";
 import type { Scenario } from "./scenarios.ts";
 
@@ -93,21 +93,23 @@ export const inFlight: Readonly<Record<string, Scenario>> = {
       if (begun > 2) judge.report("few processes die of one piece of work", `${begun} attempts`);
     }),
 
-  "signs of long packs do not arrive for minutes, and what seems lost is resent more and more rarely": () =>
-    play({ seed: 100, chunkMs: () => 150_000 }, async (script) => {
-      const { engine, run } = script;
-      script.start(leaderOnly);
-      const weather: Weather<FarCall> = {
-        calm: false,
-        fateOf: (call) => (isSign(call) && engine.world.nowMs() < 200_000 ? "lost request" : "arrives"),
-      };
-      for (let count = 0; count < 12; count += 1) script.start({ ...workerOnly, weather });
-      await script.submit({ id: "r", chunks: 4, packSize: 1 });
-      await script.untilEnded();
-      script.mustBe("complete");
-      const again = run()?.state?.sentAgain ?? 0;
-      if (again > 4 * 6) script.judge.report("messages do not pile up", `${again} resends of 4 packs`);
-    }),
+  "heartbeats of long packs do not arrive for minutes, and what seems lost is resent more and more rarely":
+    () =>
+      play({ seed: 100, chunkMs: () => 150_000 }, async (script) => {
+        const { engine, run } = script;
+        script.start(leaderOnly);
+        const weather: Weather<FarCall> = {
+          calm: false,
+          fateOf: (call) =>
+            isHeartbeat(call) && engine.world.nowMs() < 200_000 ? "lost request" : "arrives",
+        };
+        for (let count = 0; count < 12; count += 1) script.start({ ...workerOnly, weather });
+        await script.submit({ id: "r", chunks: 4, packSize: 1 });
+        await script.untilEnded();
+        script.mustBe("complete");
+        const again = run()?.state?.sentAgain ?? 0;
+        if (again > 4 * 6) script.judge.report("messages do not pile up", `${again} resends of 4 packs`);
+      }),
 
   "leaders hand over every half minute, and no pack is computed twice": () =>
     play({ seed: 96, chunkMs: () => 5_000, calm: true }, async (script) => {

@@ -1,8 +1,8 @@
 import { limits } from "../model/limits.ts";
 import { type WorkMessage, workOf } from "../model/message.ts";
-import { type Names, signBlob } from "../model/names.ts";
+import { heartbeatBlob, type Names } from "../model/names.ts";
 import type { Work } from "../model/runBlobs.ts";
-import { encodeSign, type Sign } from "../model/sign.ts";
+import { encodeHeartbeat, type WorkerHeartbeat } from "../model/workerHeartbeat.ts";
 import type { BlobStore, Clock, Random } from "../storage/ports.ts";
 import { oneAtATime } from "../storage/system.ts";
 import { setLatest } from "./setLatest.ts";
@@ -11,19 +11,19 @@ import { setLatest } from "./setLatest.ts";
  * What this process tells of its work (rule *observation*): one blob lists what it has taken and not ended. It is
  * written once some of that lasts, again every few seconds while any lasts, and removed after; short work costs no call.
  *
- * Not promised: that each sign is written in time. A missing or late one costs a resend, never a wrong result.
+ * Not promised: that each heartbeat is written in time. A missing or late one costs a resend, never a wrong result.
  */
-export interface WorkSigns {
+export interface WorkerHeartbeats {
   /** Lists the work of a delivery as taken, until `end`. */
   hold(message: WorkMessage): HeldWork;
-  /** Removes the sign, since the process stops as planned. */
+  /** Removes the heartbeat, since the process stops as planned. */
   stop(): Promise<void>;
 }
 
 export interface HeldWork {
   /**
-   * To be called when user code is about to begin. Work that was sent before begins only once a sign that tells of it is
-   * confirmed, so that its death is seen: throws when storage does not take the sign, and may then be called again.
+   * To be called when user code is about to begin. Work that was sent before begins only once a heartbeat that tells of it is
+   * confirmed, so that its death is seen: throws when storage does not take the heartbeat, and may then be called again.
    */
   begin(chunkNow?: ChunkNow): Promise<void>;
   /**
@@ -36,13 +36,13 @@ export interface HeldWork {
 /** The chunk that a thread computes now; undefined where it computes none. */
 export type ChunkNow = () => number | undefined;
 
-/** What a sign says of its process. */
-export interface SignedProcess extends Pick<Sign, "threads" | "version" | "codes"> {
+/** What a heartbeat says of its process. */
+export interface HeartbeatProcess extends Pick<WorkerHeartbeat, "threads" | "version" | "codes"> {
   readonly instance: string;
   readonly memoryMb: () => number;
 }
 
-interface SignPorts {
+interface HeartbeatPorts {
   readonly storage: { readonly blobs: BlobStore };
   readonly names: Names;
   readonly clock: Clock;
@@ -55,15 +55,15 @@ interface Entry {
   sinceMs: number;
   begun: boolean;
   chunkNow?: ChunkNow | undefined;
-  /** A sign says that it has begun. */
+  /** A heartbeat says that it has begun. */
   confirmed: boolean;
 }
 
-export function workSigns(
-  { storage: { blobs }, names, clock, random }: SignPorts,
-  { instance, memoryMb, ...about }: SignedProcess,
-): WorkSigns {
-  const name = signBlob(instance, random.uuid().slice(0, 8));
+export function workerHeartbeats(
+  { storage: { blobs }, names, clock, random }: HeartbeatPorts,
+  { instance, memoryMb, ...about }: HeartbeatProcess,
+): WorkerHeartbeats {
+  const name = heartbeatBlob(instance, random.uuid().slice(0, 8));
   const entries = new Set<Entry>();
   const lasting = durationsOf();
   const inTurn = oneAtATime();
@@ -78,16 +78,16 @@ export function workSigns(
 
   const dueMs = (entry: Entry): number => entry.sinceMs + lasting.afterMs(entry.message.uid);
 
-  /** When the sign must be written or removed next; never while nothing lasts. */
+  /** When the heartbeat must be written or removed next; never while nothing lasts. */
   function nextMs(): number {
     const unlisted = [...entries].filter((entry) => written?.listed.has(entry) !== true).map(dueMs);
     if (written === undefined) return Math.min(Number.POSITIVE_INFINITY, ...unlisted);
     const again = holds(written.listed) ? written.everyMs : 0;
-    const soonestMs = written.atMs + limits.signMsMin / 2;
+    const soonestMs = written.atMs + limits.heartbeatMsMin / 2;
     return Math.max(soonestMs, Math.min(written.atMs + again, ...unlisted));
   }
 
-  /** Whether anything that the sign lists has not ended. */
+  /** Whether anything that the heartbeat lists has not ended. */
   const holds = (listed: ReadonlySet<Entry>): boolean => [...listed].some((entry) => entries.has(entry));
 
   async function loop(): Promise<void> {
@@ -99,14 +99,14 @@ export function workSigns(
         await clock.sleep(pauseMs, sleeping.wake.signal);
         sleeping = undefined;
       } else {
-        // A sign that was not written costs a resend at most; the next one comes in time.
-        await inTurn(beat).catch(() => clock.sleep(limits.signMsMin / 2));
+        // A heartbeat that was not written costs a resend at most; the next one comes in time.
+        await inTurn(heartbeat).catch(() => clock.sleep(limits.heartbeatMsMin / 2));
       }
     }
     looping = false;
   }
 
-  async function beat(): Promise<void> {
+  async function heartbeat(): Promise<void> {
     const nowMs = clock.monotonicMs();
     if ([...entries].some((entry) => dueMs(entry) <= nowMs)) return write();
     await blobs.remove(names.coordination, name);
@@ -118,7 +118,9 @@ export function workSigns(
     const nowMs = clock.monotonicMs();
     const listed = [...entries].sort((a, b) => Number(b.begun) - Number(a.begun) || a.sinceMs - b.sinceMs);
     const longestMs = Math.max(0, ...listed.map(({ sinceMs }) => nowMs - sinceMs));
-    const everyMs = Math.round(Math.min(Math.max(longestMs / 4, limits.signMsMin), limits.signMsMax));
+    const everyMs = Math.round(
+      Math.min(Math.max(longestMs / 4, limits.heartbeatMsMin), limits.heartbeatMsMax),
+    );
     const works = listed.map(({ message, work, sinceMs, begun, chunkNow }) => ({
       run: message.run,
       uid: message.uid,
@@ -127,11 +129,11 @@ export function workSigns(
       send: message.send,
       ageMs: nowMs - sinceMs,
       begun,
-      alone: message.alone === true,
+      isolated: message.isolated === true,
       chunk: chunkNow?.(),
       ...(message.kind === "compute" ? { chunks: { from: message.from, to: message.to } } : {}),
     }));
-    await put(encodeSign({ ...about, memoryMb: memoryMb(), everyMs, works }));
+    await put(encodeHeartbeat({ ...about, memoryMb: memoryMb(), everyMs, works }));
     written = { atMs: nowMs, everyMs, listed: new Set(listed) };
   }
 
@@ -149,7 +151,7 @@ export function workSigns(
       const there = await blobs.head(names.coordination, name);
       if (there.kind === "found") etag = there.properties.etag;
     }
-    throw new Error(`the sign ${name} changes between two calls`);
+    throw new Error(`the heartbeat ${name} changes between two calls`);
   }
 
   function watch(entry: Entry): void {
@@ -201,14 +203,14 @@ export function workSigns(
 const durationsKept = 9;
 const runsKept = 100;
 
-/** After what time the work of a run lasts: later where its work usually takes long, which then ends without a sign. */
+/** After what time the work of a run lasts: later where its work usually takes long, which then ends without a heartbeat. */
 function durationsOf() {
   const latest = new Map<string, number[]>();
   return {
     afterMs(uid: string): number {
       const sorted = [...(latest.get(uid) ?? [])].sort((a, b) => a - b);
       const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
-      return Math.min(Math.max(2 * median, limits.signAfterMs), limits.signAfterMsMax);
+      return Math.min(Math.max(2 * median, limits.heartbeatAfterMs), limits.heartbeatAfterMsMax);
     },
     add(uid: string, ms: number): void {
       const durations = [...(latest.get(uid) ?? []), ms].slice(-durationsKept);

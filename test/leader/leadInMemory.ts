@@ -10,8 +10,8 @@ import { type MemoryStorage, memoryStorage } from "../../src/engine/storage/memo
 import { planIn, planOf, specIn } from "../support/runFixtures.ts";
 import { virtualWorld } from "../support/virtualClock.ts";
 
-/** A leader alone on the twin, whose workers are the test: it counts what each of its loops cost. */
-export function leadOnTwin() {
+/** A leader alone on in-memory storage, whose workers are the test: it counts what each of its loops cost. */
+export function leadInMemory() {
   const world = virtualWorld();
   const clock = world.clock();
   const storage: MemoryStorage = memoryStorage({ clock, random: world.random });

@@ -20,7 +20,7 @@ import type { UserCode } from "../../../src/engine/worker/threads/userCode.ts";
 import { makeHostLog } from "../../../src/host/hostLog.ts";
 import { startQueueListener } from "../../../src/host/queueTrigger.ts";
 
-export type TwinEnd =
+export type MemoryRunEnd =
   | { readonly kind: "result"; readonly body: Uint8Array; readonly packs: number }
   /** `message` is that of the first failure. */
   | { readonly kind: "failed"; readonly message: string };
@@ -31,7 +31,7 @@ const packsWanted = 24;
 const id = "check";
 
 /** Runs the first chunks of a calculation with the real coordinator and worker, in this process and on in-memory storage. */
-export async function twinRun(run: {
+export async function memoryRun(run: {
   readonly calculation: string;
   readonly params: unknown;
   /** As the serial run had them. */
@@ -43,7 +43,7 @@ export async function twinRun(run: {
   readonly random: Random;
   readonly packLimitMs: number;
   readonly signal: AbortSignal;
-}): Promise<TwinEnd> {
+}): Promise<MemoryRunEnd> {
   const { calculation, chunks, threw = 0, clock, random, packLimitMs } = run;
   const storage = memoryStorage({ clock, random });
   const calculations = onlyCalculation(calculation, run.params);
@@ -64,7 +64,7 @@ export async function twinRun(run: {
   }
 }
 
-async function untilEnded(client: Client, signal: AbortSignal): Promise<TwinEnd> {
+async function untilEnded(client: Client, signal: AbortSignal): Promise<MemoryRunEnd> {
   let view = await status(client, id);
   while (view.active) {
     signal.throwIfAborted();
