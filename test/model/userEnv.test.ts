@@ -4,7 +4,7 @@ import { readSettings } from "../../src/engine/model/settings.ts";
 import { userEnv } from "../../src/engine/model/userEnv.ts";
 
 const process = {
-  ...{ PATH: "/bin", HOME: "/home/me", TZ: "UTC", TMPDIR: "/tmp", LANG: "C", SHELL: "/bin/sh" },
+  ...{ PATH: "/bin", HOME: "/h", TZ: "UTC", TMPDIR: "/tmp", LANG: "C", SHELL: "/bin/sh" },
   ...{ QUOTES_URL: "https://quotes.test", TOKEN: "secret", EMPTY: "" },
   ...{ DataStorage: "key", DataStorage__clientId: "id", datastorage: "key", AzureWebJobsStorage: "key" },
   ...{ IDENTITY_HEADER: "key", MSI_SECRET: "key", WEBSITE_SITE_NAME: "app", LEASEFOLD_NAMESPACE: "mine" },

@@ -29,7 +29,7 @@ export function addCap(program: Command, session: Session): void {
   onRun(program, "cap")
     .description("limit how many packs of a run are in flight, or what it may cost")
     .argument("[n]", "packs in flight at most", wholeOption)
-    .option("--cost <dollars>", "what it may cost; a run that was paused at less goes on", dollarsOption)
+    .option("--cost <dollars>", "what it may cost; a run that reached less continues", dollarsOption)
     .action((run: string, cap: number | undefined, { cost: maxCost }: { readonly cost?: number }) => {
       if (cap === undefined && maxCost === undefined)
         throw badOption("cost", "give how many packs may be in flight, or --cost, or both");

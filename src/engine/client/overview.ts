@@ -62,7 +62,7 @@ export const overviewSchema = z
 export type Overview = z.infer<typeof overviewSchema>;
 
 const listedMax = 100;
-/** Runs of a series that are shown, and how far back they are looked for. */
+/** Runs of a series that are shown, and how far back they are listed. */
 const runsShown = 14;
 const backMs = 14 * 86_400_000;
 

@@ -40,7 +40,8 @@ test("a random question, in the steps of its split, has the answer of DuckDB ove
     const shown = JSON.stringify({ query, whole, answer }, undefined, 1);
     // What DuckDB refuses is refused, and nothing else.
     if (typeof answer === "string" && typeof whole !== "string")
-      await expect(unprunedAnswer(query, world), shown).rejects.toThrow();
+      // DuckDB computes nothing for no rows.
+      await expect(unprunedAnswer(query.replace(/ limit 0\b/, " limit 1"), world), shown).rejects.toThrow();
     else expect(typeof answer === "string", shown).toBe(typeof whole === "string");
     if (typeof answer === "string" || typeof whole === "string") continue;
     ways[answer.split.way] += 1;

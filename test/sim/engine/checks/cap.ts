@@ -1,8 +1,6 @@
+import { boundsOfMarkers } from "./bounds.ts";
 import type { Check, Scene } from "./judge.ts";
 import { numberAtEnd, placeOf } from "./ledger.ts";
-
-/** A cap that was lowered binds a leader from its next look on; one that was stopped may send once more by the old one. */
-const oldCapMs = 300_000;
 
 /**
  * Never more packs of one generation and turn have been sent and have no outcome than the cap allows. A pack that is
@@ -11,21 +9,7 @@ const oldCapMs = 300_000;
 export function capIsKept({ ledger, nowMs, report }: Scene): Check {
   const inFlight = new Map<string, Set<number>>();
   const sentBefore = new Map<string, Set<number>>();
-  const caps = new Map<string, { readonly cap: number; untilMs: number }[]>();
-
-  function capOf(uid: string): number {
-    const known = caps.get(uid) ?? [];
-    return Math.max(...known.filter((one) => one.untilMs > nowMs() - oldCapMs).map((one) => one.cap));
-  }
-
-  function onMarker(uid: string, cap: number): void {
-    const known = caps.get(uid) ?? [];
-    const last = known.at(-1);
-    if (last?.cap === cap) return;
-    if (last !== undefined) last.untilMs = nowMs();
-    known.push({ cap, untilMs: Number.POSITIVE_INFINITY });
-    caps.set(uid, known);
-  }
+  const caps = boundsOfMarkers(nowMs);
 
   function onOutcome(uid: string, pack: number): void {
     for (const [key, open] of inFlight) if (key.startsWith(`${uid} `)) open.delete(pack);
@@ -50,12 +34,12 @@ export function capIsKept({ ledger, nowMs, report }: Scene): Check {
       if (record.parts.has(pack) || failed) return;
       const open = inFlight.get(key) ?? new Set();
       inFlight.set(key, open.add(pack));
-      const cap = capOf(uid);
+      const cap = caps.of(uid);
       if (open.size > cap)
         report("the cap is kept", `${open.size} packs of ${run} are in flight, the cap is ${cap}`);
     } else if (effect.kind !== "removed") {
       const place = placeOf(effect.container, effect.name);
-      if (place.kind === "marker") onMarker(effect.metadata["uid"] ?? "", Number(effect.metadata["cap"]));
+      if (place.kind === "marker") caps.written(effect.metadata["uid"] ?? "", Number(effect.metadata["cap"]));
       else if (place.kind === "run" && /^(parts|failed\/\d+)\//.test(place.rest))
         onOutcome(place.uid, numberAtEnd(place.rest.replace(/(\.\d+){2}$/, "")));
     }

@@ -3,33 +3,23 @@ import { costOf } from "../../../../src/engine/model/cost.ts";
 import { parseOutputFacts } from "../../../../src/engine/model/output.ts";
 import { perPack } from "../../../../src/engine/model/runCost.ts";
 import { spentOf } from "../../../../src/engine/model/spent.ts";
+import { boundsOfMarkers } from "./bounds.ts";
 import type { Check, Scene } from "./judge.ts";
 import { placeOf, type RunRecord } from "./ledger.ts";
 
-/** A bound that was lowered holds for a leader from its next poll on; one that was stopped may send once more by the old one. */
-const oldBoundMs = 300_000;
 /** Packs are not alike, and a leader knows of some what the ledger does not. */
 const [packShare, boundShare] = [0.7, 1.05];
 const instanceDefault = { mb: 2_048, threads: 2 };
 
 /**
- * Whenever a pack is sent, what the run has spent by its state and what is in flight without that pack are within its max cost. What
+ * Whenever the first leader of a run sends a pack, what the run has spent by its state and what is in flight without that pack are within its max cost. What
  * is in flight is counted from messages and outcomes, and priced as if all threads of an instance were busy.
  */
 export function costIsBounded({ ledger, nowMs, report }: Scene): Check {
-  const bounds = new Map<string, { readonly maxCost: number; untilMs: number }[]>();
+  const bounds = boundsOfMarkers(nowMs);
   const times = new Map<string, { packs: number; ms: number }>();
   const sends = new Set<string>();
   const firstTerms = new Map<string, number>();
-
-  function onMarker(uid: string, maxCost: number): void {
-    const known = bounds.get(uid) ?? [];
-    const last = known.at(-1);
-    if (last?.maxCost === maxCost) return;
-    if (last !== undefined) last.untilMs = nowMs();
-    known.push({ maxCost, untilMs: Number.POSITIVE_INFINITY });
-    bounds.set(uid, known);
-  }
 
   function packDollars({ uid, plan }: RunRecord): number {
     const { packs, ms } = times.get(uid) ?? { packs: 0, ms: 0 };
@@ -48,10 +38,7 @@ export function costIsBounded({ ledger, nowMs, report }: Scene): Check {
       const decided = `${uid} ${gen} ${turn} ${pack} ${send}`;
       if (sends.has(decided)) return;
       sends.add(decided);
-      const known = bounds.get(uid) ?? [];
-      const maxCost = Math.max(
-        ...known.filter((one) => one.untilMs > nowMs() - oldBoundMs).map((one) => one.maxCost),
-      );
+      const maxCost = bounds.of(uid);
       const record = ledger.record(run, uid);
       if (!(maxCost > 0 && maxCost < Number.POSITIVE_INFINITY) || record.state === undefined) return;
       if (record.lostByHand === true) return;
@@ -81,7 +68,7 @@ export function costIsBounded({ ledger, nowMs, report }: Scene): Check {
     } else if (effect.kind !== "removed") {
       const place = placeOf(effect.container, effect.name);
       if (place.kind === "marker")
-        onMarker(
+        bounds.written(
           effect.metadata["uid"] ?? "",
           Number(effect.metadata["dollars"] ?? Number.POSITIVE_INFINITY),
         );
