@@ -20,7 +20,7 @@ export const publishedCounts: ReadonlyMap<number, number> = new Map([
   [1e12, 37_607_912_018],
 ]);
 
-/** One core counts so many in some 14 s (docs/BENCH.md: two take 42.3 s for 3·10¹¹): time for a kill and a takeover. */
+/** One core counts so many in some 13 s (docs/BENCH.md: two take 12.5 s for 10¹¹): time for a kill and a takeover. */
 const perCore = 5e10;
 
 /** The largest value with a published count that so many cores count in that time, or a little less. */
