@@ -163,12 +163,11 @@ const deletionsPlayed: Readonly<Record<string, string | undefined>> = {
   "`plan.json`, `plan/…`": "each thing of a run is deleted in turn while it computes",
   "a partial in `parts/`": "a partial is deleted before its shard is folded, and a retry computes it",
   "a node in `nodes/`": "a node that was deleted by hand fails its run once, and the retry combines it again",
-  "`printed/…`, `failed/…` of an ended run": undefined,
+  "`printed/…`, `failed/…` of an ended run; `hashes/…` in `{ns}-results`": undefined,
   "the summary in `_closed/`": undefined,
   "the result in `{ns}-results`": undefined,
   "a file in `{id}/{uid}/files/` there":
     "a file that is another than its name says fails the run that would join it",
-  "`hashes/…` there": undefined,
   "a file in `{ns}-inputs`": undefined,
 };
 
