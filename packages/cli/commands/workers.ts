@@ -31,7 +31,7 @@ export function addWorkers(program: Command, session: Session): void {
     });
 }
 
-const columns = ["INSTANCE", "SIGN", wrapped("COMPUTES"), right("FOR")];
+const columns = ["INSTANCE", "HEARTBEAT", wrapped("COMPUTES"), right("FOR")];
 
 /** `spare` columns stay free at the right, where a full line would begin another. */
 function textOf(screen: Screen, found: Workers, spare = 0): string {

@@ -26,12 +26,12 @@ describe("leasefold workers", () => {
     await putHeartbeat(client, `pod-${"x".repeat(60)}`, { memoryMb: 1_234, threads: 1 });
     await world.advance(1_200);
     const { out } = await run("workers");
-    expect(out).toBe(`INSTANCE              SIGN            COMPUTES                              FOR
+    expect(out).toBe(`INSTANCE              HEARTBEAT       COMPUTES                              FOR
 killed                signal SIGKILL  2 threads, 100 MB, 1.2.3
                                       r1 pack 2, chunks 20–29               2 s
 node-1                1 s ago         2 threads, 100 MB, 1.2.3
                                       r1 pack 17, chunks 170–179, at 174    3 s
-                                      r1 pack 18, chunk 18, isolated           3 s
+                                      r1 pack 18, chunk 18, isolated        3 s
                                       r1 pack 19, chunks 190–199          waits
 node-9                silent 41 s     2 threads, 100 MB, 1.2.3
                                       r1 plan                               2 s
