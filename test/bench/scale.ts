@@ -1,4 +1,5 @@
 import { addCalls, billingClasses } from "../../src/engine/model/calls.ts";
+import { limits } from "../../src/engine/model/limits.ts";
 import { azureScaling, containerScaling, secondsTo } from "../sim/scale/platform.ts";
 import { runLeading } from "../sim/scale/runLeading.ts";
 import { runScale, type ScaleCase, type ScaleResult } from "../sim/scale/runScale.ts";
@@ -72,7 +73,7 @@ export const scaleBench: Bench = {
     }
     const { sendsPerS } = await runLeading({ packs: quick ? 20_000 : 100_000, perS: 10_000, packMs: 1_000 });
     figures["leaderPacksPerS"] = rounded(sendsPerS, 0);
-    goals.push({ goal: "the leader alone sends more than 1,000 packs/s", met: sendsPerS > 1_000 });
+    goals.push({ goal: "the leader alone sends more than 500 packs/s", met: sendsPerS > 500 });
     say(
       `  The leader alone sends ${rounded(sendsPerS, 0)} packs/s. What comes next, and what to do about it:`,
     );
@@ -87,7 +88,7 @@ export const scaleBench: Bench = {
 
 const nextLimits = [
   "workers: more of them; the platform adds 4 instances each half minute, so always-ready instances where it matters.",
-  "cap: 1,000 workers hold the default of 2,000 packs in flight in their hands; raise it for more than a few hundred.",
+  `cap: 1,000 workers hold half of the default of ${limits.capDefault} packs in flight in their hands; raise it for more.`,
   `one queue: ${azureLimits.queuePerS} messages/s are 2,000 packs/s if it counts puts, 667 if it counts each put, get and delete; longer packs.`,
   "leader: see above; longer packs, since its work grows with packs and not with chunks.",
   "single blobs: each instance reads spec and plan once, so several hundred that begin in one second are refused and ask again.",
