@@ -30,7 +30,8 @@ export async function loadCalculations(
     }
     const url = pathToFileURL(file).href;
     countIn(url, loaded.codeFiles ?? {});
-    byName.set(loaded.name, { calculation: loaded, url });
+    // Now: what it imports only while it computes would change it.
+    byName.set(loaded.name, { calculation: loaded, url, hash: loadedHash(url) });
   }
   const find = (name: string): Known => {
     const found = byName.get(name);
@@ -57,12 +58,14 @@ interface Known {
   readonly calculation: AnyCalculation;
   /** URL of a user's file. */
   readonly url?: string;
+  /** Of the user's code as it was when the file had been loaded. */
+  readonly hash?: string;
 }
 
-function versionOf({ calculation, url }: Known): string {
+function versionOf({ calculation, hash }: Known): string {
   const { name, version } = calculation;
-  if (version !== undefined || url === undefined) return identityOf(name, version ?? "1");
-  return identityOf(name, `sha256:${loadedHash(url).slice(0, 12)}`);
+  if (version !== undefined || hash === undefined) return identityOf(name, version ?? "1");
+  return identityOf(name, `sha256:${hash.slice(0, 12)}`);
 }
 
 async function loadFile(file: string): Promise<AnyCalculation> {

@@ -4,10 +4,11 @@ import * as module from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { ConfigError } from "../model/errors.ts";
+import { isOwnCode, packageHash, packageOf } from "./packages.ts";
 
 /**
  * The files of a user's calculation as this thread has loaded them: the file itself and all that it imports, directly
- * or not. Together they are its code, and their hash identifies it.
+ * or not, with the packages among them by their versions (`packages.ts`). Together they are its code, and their hash identifies it.
  *
  * Not covered: files that the code reads by itself, unless it names them (`countIn`), `import()` during `compute`, and the
  * `leasefold` library. An author whose results depend on those declares a `version`.
@@ -15,7 +16,7 @@ import { ConfigError } from "../model/errors.ts";
 const imports = new Map<string, Map<string, string>>();
 const loaded = new Map<string, string>();
 
-/** Hex SHA-256 of the code behind a loaded file: of the file alone if it imports no other. */
+/** Hex SHA-256 of the code behind a loaded file, of the file alone if it imports no other. Later imports change it. */
 export const loadedHash = (url: string): string => graphHash(url, (file) => loaded.get(file) ?? hashOf(file));
 
 /** The same hash of the files as they are now; it differs if a file has changed or is gone. */
@@ -27,9 +28,11 @@ export function hashNow(url: string): string {
   }
 }
 
-/** The paths of the files behind a loaded file, itself first. */
+/** The paths of the user's own files behind a loaded file, itself first. */
 export const filesBehind = (url: string): readonly string[] =>
-  graphOf(url).map((file) => fileURLToPath(file));
+  graphOf(url)
+    .filter(isOwnCode)
+    .map((file) => fileURLToPath(file));
 
 /** Counts files that the code behind a loaded file names as its own, by these names, as they are now. */
 export function countIn(url: string, files: Readonly<Record<string, string>>): void {
@@ -65,7 +68,12 @@ const edgesOf = (url: string): readonly (readonly [string, string])[] =>
 
 const isFile = (url: string): boolean => url.startsWith("file:");
 
-const hashOf = (url: string): string => hash("sha256", readFileSync(fileURLToPath(url)));
+/** Of a file of a package also what that package is: the file alone may load others. */
+function hashOf(url: string): string {
+  const bytes = hash("sha256", readFileSync(fileURLToPath(url)));
+  const found = packageOf(url);
+  return found === undefined ? bytes : hash("sha256", `${bytes} ${packageHash(found)}`);
+}
 
 /**
  * Whether a file in TypeScript is a module although its package says `commonjs`, as `npm init` writes it: there Node would end at
@@ -73,6 +81,20 @@ const hashOf = (url: string): string => hash("sha256", readFileSync(fileURLToPat
  */
 const isModuleInCommonJs = (url: string, format: string | null | undefined): boolean =>
   format === "commonjs-typescript" && /^(import|export)\b/m.test(readFileSync(fileURLToPath(url), "utf8"));
+
+/** Node refuses TypeScript below `node_modules`, where the copy of a workspace's package is. */
+const isPackagedTypeScript = (url: string): boolean =>
+  /\/node_modules\/.*\.[cm]?ts$/.test(url) && isOwnCode(url);
+
+const stripped = (url: string, format: string | null | undefined) => ({
+  format: format?.startsWith("commonjs") === true ? "commonjs" : "module",
+  source: module.stripTypeScriptTypes(readFileSync(fileURLToPath(url), "utf8")),
+  shortCircuit: true,
+});
+
+function keepHash(url: string): void {
+  if (!loaded.has(url)) loaded.set(url, hashOf(url));
+}
 
 let hooked = false;
 
@@ -97,19 +119,19 @@ export function resolveLeasefold(): void {
       if (specifier === "leasefold") return { url, shortCircuit: true };
       const found = next(specifier, context);
       const parent = context.parentURL ?? "";
-      if (isFile(parent) && isFile(found.url)) {
-        const known = imports.get(parent) ?? new Map<string, string>();
-        imports.set(parent, known.set(specifier, found.url));
-      }
+      if (!isFile(parent) || !isFile(found.url) || !isOwnCode(parent)) return found;
+      const known = imports.get(parent) ?? new Map<string, string>();
+      imports.set(parent, known.set(specifier, found.url));
+      if (!isOwnCode(found.url)) keepHash(found.url);
       return found;
     },
     load(url, context, next) {
       // Right before Node reads it, so that the hash is that of the code that runs.
-      if (isFile(url) && !loaded.has(url)) loaded.set(url, hashOf(url));
-      return next(
-        url,
-        isModuleInCommonJs(url, context.format) ? { ...context, format: "module-typescript" } : context,
-      );
+      if (!isFile(url) || !isOwnCode(url)) return next(url, context);
+      keepHash(url);
+      const isModule = isModuleInCommonJs(url, context.format);
+      if (isPackagedTypeScript(url)) return stripped(url, isModule ? "module" : context.format);
+      return next(url, isModule ? { ...context, format: "module-typescript" } : context);
     },
   });
   hooked = true;
