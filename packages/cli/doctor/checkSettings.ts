@@ -31,6 +31,14 @@ export function checkSettings(env: Env, ofApp: boolean) {
       cure: "give a value that the rule allows, or remove the setting to have its default",
     });
   }
+  const unset = (settings?.LEASEFOLD_ENV ?? []).filter((name) => env[name] === undefined);
+  if (unset.length > 0) {
+    warning({
+      what: `LEASEFOLD_ENV names ${unset.join(", ")}, which ${unset.length === 1 ? "is" : "are"} not set`,
+      why: "calculations find no such variable",
+      cure: "set it, for a secret by keyVaultReferences of infra/main.bicep, or remove the name",
+    });
+  }
   for (const problem of [...dataStorageProblems(env), ...(ofApp ? hostProblems(env) : [])]) wrong(problem);
   const given = known.filter((name) => env[name]);
   if (found.length === 0) ok(given.length === 0 ? "all are at their defaults" : given.join(", "));

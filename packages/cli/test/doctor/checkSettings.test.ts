@@ -19,6 +19,12 @@ test.each([
   [{ LEASEFOLD_TEMPERATURE: "5" }, "warning", "LEASEFOLD_TEMPERATURE is no setting", "the settings are"],
   [{ LEASEFOLD_LEASE_S: "5" }, "wrong", "LEASEFOLD_LEASE_S=5", "give a value"],
   [
+    { LEASEFOLD_ENV: "QUOTES_URL, QUOTES_TOKEN", QUOTES_URL: "https://quotes.test" },
+    "warning",
+    "LEASEFOLD_ENV names QUOTES_TOKEN, which is not set",
+    "keyVaultReferences",
+  ],
+  [
     { DataStorage__blobServiceUri: "https://a.blob.core.windows.net" },
     "wrong",
     "DataStorage__queueServiceUri is not set",

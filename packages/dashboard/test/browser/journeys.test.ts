@@ -195,7 +195,7 @@ describe.skipIf(missing)("on the fixture", () => {
         /^failed power-curve-2026-11-22 .* was changed .* leasefold submit power-curve … --reuse/,
       ),
       expect.stringMatching(
-        /^failed equity-stress-2026-11-22 .* deadline of 7200 s leasefold retry equity-stress/,
+        /^failed equity-stress-2026-11-22 .* deadline of 2 h leasefold retry equity-stress/,
       ),
       expect.stringMatching(
         /^failed fx-greeks-2026-11-22 .* RangeError: .* leasefold retry fx-greeks-2026-11-22/,

@@ -8,6 +8,7 @@ import {
   fullBitmap,
   hasBit,
 } from "../../model/bitmap.ts";
+import { duration } from "../../model/figures.ts";
 import { type Action, withAct } from "../../model/labels.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
@@ -62,7 +63,7 @@ function actionOf({ turn }: State, { want, keep, turn: now }: Marker): Action {
 export function keepDeadline(draft: Draft, { spec: { deadline } }: Pick<Seen, "spec">): void {
   const { state, at } = draft;
   if (deadline === undefined || at.nowMs <= deadlineMs(deadline, state)) return;
-  endAtDeadline(draft, deadline, `it did not end within its deadline of ${deadline.ms / 1_000} s`);
+  endAtDeadline(draft, deadline, `it did not end within its deadline of ${duration(deadline.ms / 1_000)}`);
 }
 
 export function endAtDeadline(

@@ -1,3 +1,4 @@
+import { duration } from "../../model/figures.ts";
 import { limits } from "../../model/limits.ts";
 import { type Layout, packsOf, shardOf } from "../../model/packs.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
@@ -79,7 +80,7 @@ export function judgeWaits(draft: Draft, { spec: { deadline }, lists }: Pick<See
   const sends = computes && state.cursor < packsOf(layout) && state.inFlight < packsAllowed(state);
   const idle = first !== undefined && waiting.length === works.length && !sends;
   if (idle && !paused && deadline !== undefined && first.untilMs > deadlineMs(deadline, state)) {
-    const what = `all that is left waits until after its deadline of ${deadline.ms / 1_000} s`;
+    const what = `all that is left waits until after its deadline of ${duration(deadline.ms / 1_000)}`;
     endAtDeadline(draft, deadline, `${what}: ${first.message}`);
   }
   // What a run gives up is given up by the next poll.
