@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { InputError } from "../../../src/engine/model/errors.ts";
 import { makeFolder } from "../local/makeFolder.ts";
 import { calculationsFolder } from "../local/userApp.ts";
@@ -59,6 +59,12 @@ async function filesOf(folder: string): Promise<Readonly<Record<string, string>>
     devDependencies: { "@types/node": types["@types/node"], azurite, typescript: types.typescript },
   };
   const calculation = join(calculationsFolder, firstCalculation);
+  const templates = relative(
+    join(folder, "infra"),
+    join(await installFolder(folder), "node_modules/leasefold/infra"),
+  )
+    .split(sep)
+    .join("/");
   return {
     "package.json": json(packageJson),
     "tsconfig.json": json({ compilerOptions, include: ["src"] }),
@@ -75,10 +81,17 @@ async function filesOf(folder: string): Promise<Readonly<Record<string, string>>
     // The templates come with each version of the package.
     [join("infra", "main.bicepparam")]: (await own("infra/main.bicepparam")).replace(
       "using 'main.bicep'",
-      "using '../node_modules/leasefold/infra/main.bicep'",
+      `using '${templates}/main.bicep'`,
     ),
     [join(".github", "workflows", "deploy.yml")]: await starting("app/workflow.yml"),
   };
+}
+
+/** Where npm and Yarn will install what the app depends on: at the root of the workspace that it is in, or else in its folder. */
+async function installFolder(folder: string, from = folder): Promise<string> {
+  const text = await readFile(join(from, "package.json"), "utf8").catch(() => "");
+  if (/"workspaces"\s*:/.test(text)) return from;
+  return dirname(from) === from ? folder : installFolder(folder, dirname(from));
 }
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -67,6 +67,13 @@ it("the templates of an app that init writes are those of its package", async ()
   expect(existsSync(join(root, "infra/main.bicep"))).toBe(true);
 });
 
+it("in a workspace of npm or Yarn the templates are where those install the package", async () => {
+  await writeFile(join(folder, "package.json"), '{ "workspaces": ["packages/*"] }');
+  await make("packages/app");
+  const using = /^using '(.*)'$/m.exec(await text("packages/app/infra/main.bicepparam"))?.[1] ?? "";
+  expect(using).toBe("../../../node_modules/leasefold/infra/main.bicep");
+});
+
 it("the workflow of an app that init writes uses the actions of ours", async () => {
   await make("app");
   const uses = (yaml: string): string[] =>
