@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 /**
  * Runs before the other scripts, on whatever Node the system has and with nothing installed: installs what `package.json` names,
- * and with `tools` what `test/tools` names as well, where that is missing or older than the lockfile. The script after it runs on
+ * and with `tools` what `test/tools` names as well, where that is missing or other than what the lockfile says. The script after it runs on
  * the Node that is among the packages.
  */
 const root = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "..");
@@ -21,7 +21,7 @@ const lacksNode = () => !existsSync(node) && (major < 22 || (major === 22 && min
 const tools = "node_modules/leasefold-tools";
 const hasTools = tools in packagesOf(installed);
 const wantsTools = hasTools || process.argv.includes("tools");
-if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lockfile).mtimeMs || lacksNode()) {
+if (!existsSync(installed) || isOther() || lacksNode()) {
   // npm fails over what an interrupted installation left, and would delete what is whole.
   rmSync(join(root, "node_modules"), { recursive: true, force: true, maxRetries: 5 });
   await install("Installing the packages, once …", ["ci", ...(wantsTools ? [] : ["--workspaces=false"])]);
@@ -29,6 +29,15 @@ if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lockfile).m
   // Whatever comes after an interruption begins anew.
   rmSync(installed);
   await install("Installing what tests and checks need, once …", ["install", "--no-save"]);
+}
+
+/** Git writes the lockfile anew in each worktree, so an older installation may still be of this lockfile. */
+function isOther() {
+  if (statSync(installed).mtimeMs >= statSync(lockfile).mtimeMs) return false;
+  const [there, locked] = [packagesOf(installed), packagesOf(lockfile)];
+  const differs = ([folder, { version, integrity }]) =>
+    version !== locked[folder]?.version || integrity !== locked[folder]?.integrity;
+  return foldersFor(locked).some((folder) => !(folder in there)) || Object.entries(there).some(differs);
 }
 
 /** npm says nothing before it has ended, so the folders that it has added are counted. */
