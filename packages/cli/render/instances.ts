@@ -4,6 +4,7 @@ import type { DescribedCalculation } from "../../../src/engine/client/describeCa
 import { requiredOptions } from "../freeOptions.ts";
 import type { InstanceEvent } from "../local/instances.ts";
 import type { LocalFile } from "../local/localFile.ts";
+import { findUserApp } from "../local/userApp.ts";
 import { countOf, duration, oneLine, shellText } from "./text.ts";
 
 const schema = z.looseObject({ event: z.string() });
@@ -91,11 +92,15 @@ export function addressLines(
   ];
 }
 
-/** What one does next: submits the last calculation of one's own, or a built-in one. */
+/**
+ * What one does next: submits the last calculation of one's own, or a built-in one. The line is copied, and an app of a user's own
+ * has the program among its packages alone. Elsewhere messages name a command by `leasefold`, as the pages do.
+ */
 export function nextStep(folder: string, own?: OwnCalculation): string {
-  if (own === undefined) return "leasefold submit primes --to 1e9 --wait";
+  const leasefold = findUserApp(folder) === undefined ? "leasefold" : "npx --no-install leasefold";
+  if (own === undefined) return `${leasefold} submit primes --to 1e9 --wait`;
   const file = shellText(`./${relative(folder, own.file).replaceAll("\\", "/")}`);
-  return `leasefold submit ${file}${requiredOptions(own)} --wait`;
+  return `${leasefold} submit ${file}${requiredOptions(own)} --wait`;
 }
 
 /** A file of a user's own, absolute, and the parameters of the calculation in it. */

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { calculationsHere } from "../askedCalculation.ts";
 import { findUserApp } from "../local/userApp.ts";
+import { nextStep } from "../render/instances.ts";
 import { runAlone } from "./aloneCli.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -124,6 +125,13 @@ it("commands in an app of a user's own, or in a folder of it, know the calculati
   expect(findUserApp(calculations)).toBeUndefined();
   expect(findUserApp(folder)).toBeUndefined();
   expect(findUserApp(root)).toBeUndefined();
+});
+
+it("what up says to do next in an app of a user's own works without an installation for all folders", async () => {
+  await make("app");
+  const own = { file: join(folder, "app/src/calculations/collatz.ts"), params: [], schema: {} };
+  const next = nextStep(join(folder, "app"), own);
+  expect(next).toBe("npx --no-install leasefold submit ./src/calculations/collatz.ts --wait");
 });
 
 it("new in an app of a user's own writes into src/calculations, which up runs without an option", async () => {
