@@ -10,6 +10,7 @@ const others: Readonly<Record<string, string>> = {
   "src/engine/model/heldNumbers.ts": "texts of calculations, with numbers as they are",
   "src/engine/client/schedules/scheduleRequest.ts": "a copy of a value of ours",
   "src/engine/calculation/runJob.ts": "a copy of what a plan gave",
+  "src/engine/calculation/packages.ts": "package.json of a package that a calculation imports",
   "src/engine/calculation/encodePart.ts": "partials, in the thread of the calculation",
   "src/engine/calculation/concat.ts": "partials, in the thread of the calculation",
   "src/calculations/command/messages.ts": "lines of a user's program, in the thread of the calculation",
