@@ -1,5 +1,5 @@
 import type { Files } from "../../src/engine/calculation/files.ts";
-import { CalculationError } from "../../src/engine/model/errors.ts";
+import { CalculationError, messageOf } from "../../src/engine/model/errors.ts";
 import type { SavedFile } from "../../src/engine/model/fileList.ts";
 import type { Session } from "./duck/session.ts";
 import { type Partial, refuseLarge, saveRows, storeRows } from "./partial.ts";
@@ -13,7 +13,7 @@ import {
   schemaOf,
 } from "./sources/loadChunk.ts";
 import { loadTables } from "./sources/loadTables.ts";
-import { findMisfits } from "./sources/misfits.ts";
+import { findMisfits, refuseManyRejects } from "./sources/misfits.ts";
 import {
   joinRejects,
   noRejects,
@@ -57,11 +57,18 @@ export async function mapChunk(chunk: ChunkToMap, session: Session): Promise<Par
     mapped = await computed(chunk, parts, "fail", session);
   } catch (error) {
     if (!isOfRows(error)) throw error;
+    await refuseOtherEncoding(local, reader);
+    if (reader.kind === "csv")
+      await refuseManyRejects(parts, reader, session).catch((other: unknown) => {
+        if (!isOfRows(other)) throw other;
+        return refetched(parts, chunk, error, session);
+      });
     rejects = await rejectsOf(parts, chunk, session);
     refuseRejects(rejects, rejectsMax);
-    const again = rejects.count > 0 ? parts : await refetched(parts, chunk, error, session);
+    const isOfRecord = /^Invalid Input Error: CSV Error on Line: \d/.test(messageOf(error.cause));
+    const again = rejects.count > 0 || isOfRecord ? parts : await refetched(parts, chunk, error, session);
     mapped = await computed(chunk, again, "leave out", session).catch((other: unknown) => {
-      throw isOfRows(other) ? error : other;
+      throw isOfRows(other) && !isOfRecord ? error : other;
     });
   }
   if (reader.kind === "csv")
@@ -104,9 +111,7 @@ async function rejectsOf(
   { input: { reader } }: ChunkToMap,
   session: Session,
 ): Promise<Rejects> {
-  const local = parts.map((part) => part.local);
-  await refuseOtherEncoding(local, reader);
-  const lines = reader.kind === "ndjson" ? await takeBadLines(local) : noRejects;
+  const lines = reader.kind === "ndjson" ? await takeBadLines(parts.map((part) => part.local)) : noRejects;
   const misfits = await findMisfits(parts, reader, session).catch((other: unknown) => {
     if (!isOfRows(other)) throw other;
     return noRejects;

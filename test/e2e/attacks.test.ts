@@ -71,6 +71,28 @@ test("commands that ask for no calculation of the app in their folder, which may
   expect(existsSync(ran)).toBe(true);
 }, 300_000);
 
+test("files that would end the process of their reader, or fill its memory, fail their runs alone", async () => {
+  const { out } = await startUp("--instances", "1");
+  await mkdir(join(folder(), "deep"));
+  await writeFile(
+    join(folder(), "deep/a.ndjson"),
+    `{"a":1}\n{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}\n`,
+  );
+  await mkdir(join(folder(), "flood"));
+  await writeFile(join(folder(), "flood/a.csv"), `k,n\n${"a,1\n".repeat(300_000)}${"a\n".repeat(3_000_000)}`);
+  for (const [name, why] of [
+    ["deep", "a.ndjson: a value has more than 1000 levels"],
+    ["flood", "a.csv: some 3000001 lines are no records of the source"],
+  ] as const) {
+    expect(await leasefold("upload", name)).toMatchObject({ code: 0 });
+    const query = ["--source", `leasefold-inputs/${name}/`, "--query", "select count(*) as n from data"];
+    expect((await leasefold("plan", "sql", ...query)).code, name).toBe(7);
+    const { code, err } = await leasefold("submit", "sql", ...query, "--id", name, "--wait");
+    expect({ code, err }, name).toMatchObject({ code: 7, err: expect.stringContaining(why) });
+  }
+  expect(out()).not.toMatch(/ended \(/);
+}, 300_000);
+
 test("300 connections with half a request are closed within a minute, and requests are answered meanwhile", async () => {
   const { local } = await startUp("--instances", "1");
   const url = new URL(local.instances[0]?.httpUrl ?? "");

@@ -1,6 +1,7 @@
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer as createProxy } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -92,6 +93,57 @@ describe.skipIf(!hasOpenSsl)("the token of the user who is signed in", () => {
     expect(received).toEqual([]);
     expect(code).toBeGreaterThan(0);
     expect(out).toContain("localhost is no blob endpoint of Azure Storage");
+  });
+
+  it("goes through no proxy that a file of a cloned folder names, and through that of the environment", async () => {
+    const seen: string[] = [];
+    const proxy = createProxy((_request, response) => response.writeHead(502).end());
+    proxy.on("request", ({ url }) => seen.push(`${url}`));
+    proxy.on("connect", ({ url }, socket) => {
+      seen.push(`${url}`);
+      socket.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+    });
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    const uri = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"];
+    const settings = { ...Object.fromEntries(names.map((name) => [name, uri])), NODE_USE_ENV_PROXY: "1" };
+    const lines = Object.entries(settings).map((one) => one.join("="));
+    const storage = Object.fromEntries(
+      ["blob", "queue"].map((one) => [
+        `DataStorage__${one}ServiceUri`,
+        `https://none.${one}.core.windows.net`,
+      ]),
+    );
+    const files = {
+      ".env": lines.join("\n"),
+      ".npmrc": `https-proxy=${uri}\nproxy=${uri}\nnoproxy=\n`,
+      "node.config.json": JSON.stringify({ nodeOptions: { "use-env-proxy": true } }),
+      "package.json": JSON.stringify({
+        name: "cloned",
+        proxy: uri,
+        config: { proxy: uri },
+        leasefold: settings,
+      }),
+      "proxied.json": JSON.stringify({ Values: { ...settings, ...storage } }),
+    };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, "cloned", name), text);
+    try {
+      const unset = Object.fromEntries(names.map((name) => [name, ""]));
+      for (const args of [
+        ["runs", "--account", "none"],
+        ["work", "--account", "none", "--idle", "1s"],
+        ["doctor", "--settings", "proxied.json"],
+      ]) {
+        await leasefold(args, unset);
+        expect(seen, args.join(" ")).toEqual([]);
+      }
+      await leasefold(["runs", "--account", "none"], { ...unset, HTTPS_PROXY: uri });
+      expect(seen).toContain("none.blob.core.windows.net:443");
+    } finally {
+      proxy.close();
+      for (const name of Object.keys(files)) await rm(join(folder, "cloned", name));
+    }
   });
 
   it("goes to a host that --storage-host allows", async () => {

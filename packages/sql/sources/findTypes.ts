@@ -4,6 +4,7 @@ import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
 import { type CsvHead, firstBytes, type Sniffed, sniffCsv, twinsText, typesOf } from "./csvHead.ts";
 import { type FileKind, fileFormat } from "./fileFormat.ts";
+import { refuseDeep } from "./jsonLevels.ts";
 import { endingOf, fetchFile, fetchSample, newPath, renamed } from "./localFile.ts";
 import { byName, sameName } from "./names.ts";
 import { readFooter, writeFooter } from "./parquetFile.ts";
@@ -42,6 +43,7 @@ export async function findReader(listed: readonly FileFact[], finding: Finding):
     await (isWhole ? fetchFile(file, path, files) : fetchSample(file, format, path, files));
     if (isWhole) path = await renamed(path);
     await refuseOtherEncoding([{ path, file }], { kind, options: given });
+    await refuseDeep({ path, file }, kind);
     if (kind === "ndjson") {
       const { count } = await takeBadLines([{ path, file, from: 0 }]);
       if (count > 0 && (await firstBytes(path, 1)) === "")
@@ -114,7 +116,9 @@ async function findCsv(samples: readonly Sample[], given: ReadOptions, session: 
     ...{ kind: "csv", columns, options, told, heads: heads.filter(isNew), valueless: [] },
     comment: sniffed.find(({ comment }) => comment !== undefined)?.comment,
   };
-  const reads = samples.map(({ path }, at) => csvPart(reader, heads[at] ?? first.head, 0)([path]));
+  const reads = samples.map(({ path }, at) =>
+    csvPart(reader, heads[at] ?? first.head, 0)([path], "pass over"),
+  );
   return checkedReader(reader, reads, session);
 }
 

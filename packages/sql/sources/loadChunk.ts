@@ -6,6 +6,7 @@ import { headOf } from "./csvHead.ts";
 import { lineAt } from "./csvRanges.ts";
 import { fileFormat } from "./fileFormat.ts";
 import type { Fit } from "./fitting.ts";
+import { refuseDeep } from "./jsonLevels.ts";
 import type { HiveColumn } from "./listSource.ts";
 import type { TableFiles } from "./loadTables.ts";
 import {
@@ -145,6 +146,7 @@ async function fetchText(
   }
   const local = { path, file, from: first };
   if (kind !== "csv") {
+    await refuseDeep(local, kind);
     const read = jsonPart(reader);
     return { local, read, fits: partFits(reader, read([path]), needed), rows: "" };
   }
@@ -259,7 +261,7 @@ function selectOf(
   const tests = fits.filter(({ fits }) => fits !== "true").map(doesFit);
   const where = [...(rows === "" ? [] : [rows]), ...(misfits === "leave out" ? tests : [])];
   return (paths) =>
-    `select ${list.join(", ")} from ${read(paths).from}${where.length > 0 ? ` where ${where.join(" and ")}` : ""}`;
+    `select ${list.join(", ")} from ${read(paths, misfits === "fail" ? "fail" : "record").from}${where.length > 0 ? ` where ${where.join(" and ")}` : ""}`;
 }
 
 /** Makes `data` of the parts, in order: a view, or a table where more than one read would be needed. */

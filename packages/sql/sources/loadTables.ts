@@ -3,6 +3,7 @@ import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
 import { fileFormat } from "./fileFormat.ts";
+import { refuseDeep } from "./jsonLevels.ts";
 import { endingOf, fetchFile, newPath } from "./localFile.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
@@ -65,6 +66,7 @@ async function fetchTable(file: FileFact, files: Files, session: Session): Promi
   const { kind, compression } = fileFormat(file.path, "auto");
   const path = newPath(session, endingOf(compression));
   await fetchFile(file, path, files);
+  await refuseDeep({ path, file }, kind);
   const [reader, more] = readers[kind];
   return `${reader}(${textLiteral(path)}${more})`;
 }

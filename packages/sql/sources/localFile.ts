@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { open, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";
@@ -120,6 +121,19 @@ async function* unpacked(file: FileFact, named: FileFormat["compression"], files
   // The pipeline ends both sides when either fails or the caller stops early. The loop throws the error.
   pipeline(Readable.from(files.read(file)), unzip, () => {});
   yield* unzip as AsyncIterable<Uint8Array>;
+}
+
+/** The bytes of a local text file, unpacked if its ending says that it is packed. */
+export async function* localPieces(path: string): AsyncGenerator<Buffer> {
+  const bytes = createReadStream(path, { highWaterMark: 1024 * 1024 });
+  const unzip = path.endsWith(".gz")
+    ? createGunzip()
+    : path.endsWith(".zst")
+      ? createZstdDecompress()
+      : undefined;
+  if (unzip === undefined) return yield* bytes as AsyncIterable<Buffer>;
+  pipeline(bytes, unzip, () => {});
+  yield* unzip as AsyncIterable<Buffer>;
 }
 
 /** Up to the last line feed; of CSV, to the last that an even number of quotes comes before. */

@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
+import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
 import { fitText, isOneOf } from "./fitting.ts";
 import type { LoadedPart } from "./loadChunk.ts";
+import { localPieces } from "./localFile.ts";
 import { doesFit } from "./parts.ts";
 import type { Reader } from "./reader.ts";
 import { joinRejects, noRejects, type Rejects } from "./rejects.ts";
@@ -18,7 +20,7 @@ export async function findMisfits(
   for (const part of parts) {
     const tested = part.fits.filter(({ fits }) => fits !== "true");
     if (tested.length === 0) continue;
-    const { from } = part.read([part.local.path]);
+    const { from } = part.read([part.local.path], "record");
     const bad = tested.map((fit) => `not ${doesFit(fit)}`);
     const which = `case ${bad.map((test, index) => `when ${test} then ${index}`).join(" ")} end`;
     const where = part.rows === "" ? "" : ` where ${part.rows}`;
@@ -46,6 +48,52 @@ export async function findMisfits(
     found = joinRejects(found, { count: Number(rows[0]?.["count"] ?? 0), first });
   }
   return found;
+}
+
+/**
+ * Throws `CalculationError` for a CSV file in which more records may be bad than DuckDB can record: it counts no memory for them,
+ * and nothing interrupts it among them. Each bad record has a line end that no good one has.
+ */
+export async function refuseManyRejects(
+  parts: readonly LoadedPart[],
+  { columns, options }: Reader,
+  session: Session,
+): Promise<void> {
+  for (const { local, read } of parts) {
+    const { from, names } = read([local.path], "pass over");
+    const ends = names.map((name) => {
+      const text = `replace(${identifier(name)}, chr(13) || chr(10), chr(10))`;
+      return `coalesce(sum(strlen(${text}) - strlen(replace(replace(${text}, chr(10), ''), chr(13), ''))), 0)`;
+    });
+    const [row] = await session.rows(`select count(*) + ${ends.join(" + ")} as n from ${from}`);
+    // An empty line is a record of a single column, or where records may be short.
+    const withEmpty = columns.length < 2 || options["null_padding"] === "true";
+    const left = (await lineEnds(local.path, withEmpty)) - Number(row?.["n"]);
+    if (left <= sourceLimits.rejectsMax) continue;
+    const message =
+      `${local.file.path}: some ${left} lines are no records of the source, ` +
+      `which is more than can be left out of one chunk (${sourceLimits.rejectsMax}); say how it is written with --read`;
+    throw new CalculationError("bad-file", message);
+  }
+}
+
+async function lineEnds(path: string, withEmpty: boolean): Promise<number> {
+  let last = 0;
+  let isEmpty = true;
+  const endsIn = (piece: Buffer): number => {
+    let count = 0;
+    for (const byte of piece) {
+      const isRest = byte === 0x0a && last === 0x0d;
+      const isEnd = byte === 0x0d || byte === 0x0a;
+      if (isEnd && !isRest && (withEmpty || !isEmpty)) count += 1;
+      if (!isRest) isEmpty = isEnd;
+      last = byte;
+    }
+    return count;
+  };
+  let count = 0;
+  for await (const piece of localPieces(path)) count += endsIn(piece);
+  return count;
 }
 
 const quotedName = (name: string): string => (/^\w+$/.test(name) ? name : `'"${name}"'`);

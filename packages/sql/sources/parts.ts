@@ -15,7 +15,14 @@ export interface Part {
   readonly names: readonly string[];
 }
 
-export type ReadPart = (paths: readonly string[]) => Part;
+/**
+ * How records of CSV are met that are none of the source: with an error at the first one; by recording each, for which DuckDB
+ * keeps some 400 bytes until the whole file is read; or without a word.
+ */
+export type BadRecords = "fail" | "record" | "pass over";
+
+/** Without `bad` it fails. */
+export type ReadPart = (paths: readonly string[], bad?: BadRecords) => Part;
 
 /** Options that say how types are found, which they are. */
 const detecting =
@@ -38,9 +45,18 @@ export function csvPart({ columns, options }: Reader, head: CsvHead, from: numbe
   const names = head.names.map((name) => known(name) ?? name);
   const typed = names.map((name) => `${textLiteral(name)}: 'VARCHAR'`).join(", ");
   const start = from > 0 ? "header=false, skip=0" : `header=${head.header}, skip=${head.skip}`;
-  const more = `auto_detect=false, store_rejects=true, buffer_size=${bufferBytes}, ${start}${optionsText(options)}`;
-  return (paths) => ({ from: `read_csv(${listText(paths)}, columns={${typed}}, ${more})`, names });
+  const more = `auto_detect=false, buffer_size=${bufferBytes}, ${start}${optionsText(options)}`;
+  return (paths, bad = "fail") => ({
+    from: `read_csv(${listText(paths)}, columns={${typed}}, ${more}${badRecords[bad]})`,
+    names,
+  });
 }
+
+const badRecords: Readonly<Record<BadRecords, string>> = {
+  fail: "",
+  record: ", store_rejects=true",
+  "pass over": ", ignore_errors=true",
+};
 
 /** Values of JSON files as they stand. */
 export function jsonPart({ kind, columns, options }: Reader): ReadPart {

@@ -25,6 +25,10 @@ export const sourceLimits = {
   bordersAtOnce: 8,
   /** Ranges of a Parquet file that are nearer to each other than this are fetched together. */
   gapBytes: 256 * 1024,
+  /** Records of one file of a chunk that may be rejects, if any is: DuckDB keeps some 400 bytes of each. */
+  rejectsMax: 200_000,
+  /** Levels of arrays and objects in a JSON file: DuckDB recurses, and 30,000 end the process. */
+  jsonLevelsMax: 1_000,
   /** Rejects that a report shows. */
   rejectsShown: 5,
 } as const;

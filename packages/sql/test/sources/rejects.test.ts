@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Tables } from "../tables.ts";
 
@@ -98,6 +99,35 @@ describe("records that do not fit", () => {
     expect(bytes).toEqual([text.indexOf("7,8,9"), text.indexOf("700,0.5")]);
   });
 
+  test("are never so many that DuckDB's records of them, which it counts nowhere, fill the memory", async () => {
+    const good = "1,2\n".repeat(300_000);
+    const bad = "a\n".repeat(1_000_000);
+    tables.put("flood/lines.csv", `k,x\n${good}${bad}`);
+    tables.put("flood/quote.csv", `k,x\n${good}"${bad}`);
+    tables.put("flood/packed.csv.gz", gzipSync(`k,x\n${good}${bad}`));
+    for (const name of ["lines.csv", "quote.csv", "packed.csv.gz"])
+      for (const rejectsMax of [0, 2_000_000])
+        await expect(
+          tables.result({ source: `data/flood/${name}`, query, rejectsMax, chunkBytes: 2 ** 26 }),
+        ).rejects.toThrow(
+          new RegExp(`data/flood/${name}: some 100000\\d lines are no records of the source`),
+        );
+  });
+
+  test("are few in a file of many lines that belong to values or are empty", async () => {
+    const rows = `1,"${"\n".repeat(50)}"\n${"\n".repeat(50)}`.repeat(5_000);
+    tables.put("breaks/a.csv", `k,x\n${rows}1\n`);
+    const { notes = [] } = await tables.result({
+      ...{
+        source: "data/breaks/",
+        query: "select count(x) as n from data",
+        rejectsMax: 1,
+        chunkBytes: 2 ** 26,
+      },
+    });
+    expect(notes[0]).toMatch(/^1 record is left out/);
+  });
+
   test("a result of clean files has no notes", async () => {
     expect((await tables.result({ source: "data/other/a.csv", query, rejectsMax: 5 })).notes).toBeUndefined();
   });
@@ -130,6 +160,38 @@ describe("text in another encoding than UTF-8 is refused with the name of the fi
         query: "select max(x) as x from data",
       }),
     ).rejects.toThrow(`data/encoded/${name} is not UTF-8: ${advice}`);
+  });
+});
+
+describe("JSON that nests so deeply that DuckDB would end the process is refused with the name of the file", () => {
+  const deep = (levels: number): string => `${'{"a":['.repeat(levels / 2)}1${"]}".repeat(levels / 2)}`;
+  const tail = `{"a":"${'[{\\"'.repeat(2_000)}"}\n`;
+  test.each([
+    ["first.ndjson", `${deep(200_000)}\n`],
+    ["last.ndjson", `{"a":1}\n${'{"a":[[1]]}\n'.repeat(200_000)}${deep(200_000)}\n`],
+    ["packed.ndjson.gz", gzipSync(`{"a":1}\n${deep(200_000)}\n`)],
+    ["array.json", `[{"a":1},${deep(200_000)}]`],
+    ["open.json", '{"a":['.repeat(100_000)],
+  ])("%s", async (name, text) => {
+    tables.put(`deep/${name}`, text);
+    const asked = { query: "select count(a) as n from data", source: `data/deep/${name}` };
+    await expect(tables.result(asked)).rejects.toThrow(
+      `data/deep/${name}: a value has more than 1000 levels of arrays and objects`,
+    );
+  });
+
+  test("as a table that each chunk has", async () => {
+    tables.put("deep/table.json", `[${deep(200_000)}]`);
+    const asked = { query: "select count(*) as n from data, t", source: "data/other/a.csv" };
+    await expect(tables.result({ ...asked, table: "t=data/deep/table.json" })).rejects.toThrow(
+      /deep\/table\.json: a value has more than 1000 levels/,
+    );
+  });
+
+  test("and brackets within texts, in many lines and of fewer levels, are none", async () => {
+    tables.put("flat/a.ndjson", `${tail.repeat(3)}${deep(900)}\n`);
+    const asked = { query: "select count(a) as n from data", source: "data/flat/", types: "a=JSON" };
+    expect(await tables.rows(asked)).toEqual([{ n: 4 }]);
   });
 });
 
