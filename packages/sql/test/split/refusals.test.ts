@@ -27,6 +27,15 @@ describe("a query that is not taken is refused with the reason", () => {
       /rowid is no column of files/,
     ],
     ["select reservoir_quantile(x, 0.5) from data", /another answer each time/],
+    ...[
+      "select json_structure(k) from data",
+      "select json_group_structure(k) from data",
+      "select JSON_Contains(k, '1') from data",
+      "select json_merge_patch(k, k) from data",
+      "select k::json::variant from data",
+      "select try_cast(k::json as variant) from data",
+      "select [k::json]::variant[] from data",
+    ].map((one) => [one, /is not taken: it recurses, so that a value that nests deeply/] as [string, RegExp]),
   ])("%s", async (query, reason) => {
     await expect(split(query)).rejects.toThrow(InputError);
     await expect(split(query)).rejects.toThrow(reason);
