@@ -19,7 +19,7 @@ export interface Part {
  * How records of CSV are met that are none of the source: with an error at the first one; by recording each, for which DuckDB
  * keeps some 400 bytes until the whole file is read; or without a word.
  */
-export type BadRecords = "fail" | "record" | "pass over";
+type BadRecords = "fail" | "record" | "pass over";
 
 /** Without `bad` it fails. */
 export type ReadPart = (paths: readonly string[], bad?: BadRecords) => Part;
