@@ -40,7 +40,10 @@ export function addLogs(program: Command, session: Session): void {
           known.add(line.attempt);
           await session.print(session.json() ? JSON.stringify(line) : textOf(session, line));
         }
-        if (!active || signal.aborted) return await tellRest(session, found.more, known.size);
+        if (!active || signal.aborted) {
+          const all = found.lines.length < (query.max ?? clientLimits.logLinesShown);
+          return await tellRest(session, found.more, known.size, all);
+        }
         await clock.sleep(followEveryMs, signal);
       }
     });
@@ -64,10 +67,11 @@ interface Options extends Omit<LogsQuery, "since"> {
   readonly instances?: boolean;
 }
 
-/** A person sees at once whether something is missing, and how to see it. */
-async function tellRest(session: Session, more: number, told: number): Promise<void> {
+/** A person sees at once whether something is missing, and how to see it. `all`: what was kept has been told. */
+async function tellRest(session: Session, more: number, told: number, all: boolean): Promise<void> {
   if (told === 0) await session.note("nothing was printed by attempts that have ended");
-  if (more > 0) await session.note(`${countOf(more, "line")} more; --max shows up to what was kept`);
+  const why = all ? ", not kept" : "; --max shows up to what was kept";
+  if (more > 0) await session.note(`${countOf(more, "line")} more${why}`);
 }
 
 function textOf(session: Session, { at, level, chunk, work, instance, text }: LogLine): string {

@@ -36,7 +36,8 @@ test("lines are shown in the order of their times, with chunk and instance, and 
     expect.stringMatching(/^00:00:02\.000 node-2 chunk 2 {2}second\S* ?.*forged$/),
   ]);
   expect(out).not.toContain("\u001b[31m");
-  expect(err).toContain("3 lines more");
+  expect(err).toContain("3 lines more, not kept");
+  expect((await run("logs r --max 1")).err).toContain("4 lines more; --max shows up to what was kept");
 });
 
 test("of one chunk only its lines are shown, and one that the run does not have is refused", async () => {
