@@ -56,13 +56,9 @@ export async function startEmbeddedHost(options: EmbeddedHostOptions): Promise<E
     ({ metadata }) => !isDisabled(metadata.name, env),
   );
   const starters = functions.map((one) => listenerOf(one, around));
-  const triggered: Listener[] = [];
-  const sentTo = (queue: string): void => {
-    for (const one of triggered) one.pollNow?.(queue);
-  };
-  const http = await startHttpFunctions(functions, options.httpPort, { ...around, sentTo });
-  triggered.push(...starters.map((start) => start?.()).filter((one) => one !== undefined));
-  const listeners = [...(http === undefined ? [] : [http]), ...triggered];
+  const http = await startHttpFunctions(functions, options.httpPort, around);
+  const triggered = starters.map((start) => start?.()).filter((one) => one !== undefined);
+  const listeners: Listener[] = [...(http === undefined ? [] : [http]), ...triggered];
 
   return {
     http,

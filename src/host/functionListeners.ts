@@ -61,7 +61,7 @@ export function listenerOf(one: RegisteredFunction, around: Surroundings): (() =
 export async function startHttpFunctions(
   functions: readonly RegisteredFunction[],
   port: HttpPort | undefined,
-  around: Surroundings & { readonly sentTo: (queue: string) => void },
+  around: Surroundings,
 ): Promise<HttpListener | undefined> {
   const { settings, invoker, log, functionKey } = around;
   const served = functions.filter((one) => triggerOf(one)[1].type === "httpTrigger");
@@ -87,11 +87,11 @@ export async function startHttpFunctions(
   });
 }
 
-/** The messages that a function has given its output bindings. The host's own listeners poll at once for them. */
+/** The messages that a function has given its output bindings. */
 async function sendOutputs(
   { metadata: { name: functionName, bindings } }: RegisteredFunction,
   { outputData }: InvocationResponse,
-  { env, storage, sentTo }: Parameters<typeof startHttpFunctions>[2],
+  { env, storage }: Surroundings,
 ): Promise<void> {
   for (const { name, data } of outputData ?? []) {
     const binding = bindings[name ?? ""];
@@ -99,7 +99,6 @@ async function sendOutputs(
     if (binding?.type !== "queue" || text === undefined) continue;
     const queue = bindingText(binding, "queueName", functionName, env);
     await createOnDemand(storage, { containers: [], queues: [queue] }).queues.send(queue, text);
-    sentTo(queue);
   }
 }
 

@@ -32,8 +32,6 @@ function parse(text: string): Cron {
 }
 
 export interface Listener {
-  /** An output binding of this host has put a message into this queue. */
-  pollNow?(queue: string): void;
   /** Takes no new work from now on; resolves when the work it has begun is done. */
   stop(): Promise<void>;
 }

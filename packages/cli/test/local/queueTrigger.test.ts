@@ -229,41 +229,6 @@ describe("a queue listener", () => {
     expect(polledMs).toEqual([0, 0, 100, 300, 600, 1_100, 2_000, 3_000, 4_000]);
   });
 
-  it("polls at once when it is told of a message in its queue, also of one that came during a poll", async () => {
-    const polledMs: number[] = [];
-    const { clock, queues, listen, runs } = setUp(
-      () => true,
-      {},
-      (real) => ({
-        ...real,
-        receive: async (queue, options) => {
-          polledMs.push(clock.monotonicMs());
-          const messages = await real.receive(queue, options);
-          await clock.sleep(10);
-          return messages;
-        },
-      }),
-    );
-    await queues.ensureQueue("work");
-    const listener = listen();
-    await clock.advance(2_500);
-    polledMs.length = 0;
-    listener.pollNow?.("other");
-    await clock.advance(50);
-    expect(polledMs).toEqual([]);
-    listener.pollNow?.("work");
-    await clock.advance(5);
-    await queues.send("work", "late");
-    listener.pollNow?.("work");
-    await clock.advance(20);
-    // The last one follows the find, as always.
-    expect(polledMs).toEqual([2_550, 2_560, 2_570]);
-    expect(runs).toHaveLength(1);
-    const stopped = listener.stop();
-    await clock.advance(10);
-    await stopped;
-  });
-
   it("counts a missing queue as empty and logs nothing", async () => {
     const { clock, queues, listen, runs, logged } = setUp(() => true);
     const listener = listen();
