@@ -43,7 +43,6 @@ export function registerLeasefold(
       commit: process.env["BUILD_COMMIT"] || undefined,
       lastTickAgeMs: lifecycle.lastTickAgeMs,
     },
-    process.env["LEASEFOLD_NAMESPACE"] || "leasefold",
   );
   try {
     const config = readStartupConfig(process.env, pathOf(calculations));

@@ -34,8 +34,6 @@ export interface InvocationRequest {
 
 export interface InvocationResponse {
   readonly returnValue?: TypedData | null;
-  /** Of output bindings, by their name. */
-  readonly outputData?: readonly { readonly name?: string | null; readonly data?: TypedData | null }[] | null;
 }
 
 interface InvocationModel {

@@ -1,8 +1,7 @@
 import { ConfigError, messageOf } from "../engine/model/errors.ts";
 import type { HostSettings } from "../engine/model/hostSettings.ts";
-import { createOnDemand } from "../engine/storage/createOnDemand.ts";
 import type { Clock, Random, Storage } from "../engine/storage/ports.ts";
-import type { Binding, HttpData, InvocationResponse, RegisteredFunction, TypedData } from "./coreModule.ts";
+import type { Binding, HttpData, RegisteredFunction, TypedData } from "./coreModule.ts";
 import type { HostLog } from "./hostLog.ts";
 import {
   type HttpAnswer,
@@ -81,25 +80,9 @@ export async function startHttpFunctions(
     async serve(target, request) {
       const inputData = [{ name: triggerOf(target)[0], data: { http: httpData(request) } }];
       const response = await invoker.invoke(target, { inputData });
-      if (response !== undefined) await sendOutputs(target, response, around);
       return response === undefined ? { status: 500 } : answerOf(response.returnValue?.http);
     },
   });
-}
-
-/** The messages that a function has given its output bindings. */
-async function sendOutputs(
-  { metadata: { name: functionName, bindings } }: RegisteredFunction,
-  { outputData }: InvocationResponse,
-  { env, storage }: Surroundings,
-): Promise<void> {
-  for (const { name, data } of outputData ?? []) {
-    const binding = bindings[name ?? ""];
-    const text = data?.string ?? data?.json;
-    if (binding?.type !== "queue" || text === undefined) continue;
-    const queue = bindingText(binding, "queueName", functionName, env);
-    await createOnDemand(storage, { containers: [], queues: [queue] }).queues.send(queue, text);
-  }
 }
 
 const httpData = ({ method, url, headers, query, params, body }: HttpIncoming): HttpData => ({

@@ -14,8 +14,7 @@ export interface QueueTriggerOptions extends DeliveryOptions {
 /**
  * Listens on one queue for one function. It receives up to `batchSize` messages, and polls again when at most
  * `newBatchThreshold` of them still run: at once if there were messages, else after a growing pause. A missing queue
- * counts as empty. Nothing ends the pause: since version 5 of the storage extension not even a message that an output binding of
- * the same host sends (nobody sets its IMessageEnqueuedWatcher; seen with 5.3.10).
+ * counts as empty. Nothing ends the pause, not even a message of the same host.
  */
 export function startQueueListener(options: QueueTriggerOptions): Listener {
   const { queue, queues, clock, log, timings = hostQueueTimings } = options;

@@ -13,14 +13,13 @@ interface Registered {
 const registered = vi.hoisted((): Registered[] => []);
 vi.mock("@azure/functions", () => ({
   app: { http: (name: string, options: object) => void registered.push({ name, ...options } as Registered) },
-  output: { storageQueue: (options: object) => options },
 }));
 
 beforeEach(() => {
   registered.length = 0;
   const readOnly = () => false;
   const facts = { version: "1", instance: () => "node-1", lastTickAgeMs: () => undefined, readOnly };
-  registerApi({ readOnly, ports: () => Promise.reject(new Error("no settings")) }, facts, "leasefold");
+  registerApi({ readOnly, ports: () => Promise.reject(new Error("no settings")) }, facts);
 });
 
 const all = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -34,7 +33,7 @@ function ask(method: string, path: string) {
   const url = `https://host/api/${path}`;
   const headers = new Headers();
   const request = { method, url, headers, query, params, arrayBuffer: async () => new ArrayBuffer() };
-  return taker?.handler(request, { warn: () => {}, error: () => {}, extraOutputs: new Map() });
+  return taker?.handler(request, { warn: () => {}, error: () => {} });
 }
 
 test("each first segment of the routes has one function, which takes every method below it", () => {

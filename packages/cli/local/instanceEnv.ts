@@ -29,7 +29,7 @@ export function embeddedEnv(options: EmbeddedEnvOptions): Env {
     LEASEFOLD_LOOP_MS: "500",
     LEASEFOLD_LOOP_FAST_MS: "50",
     LEASEFOLD_WATCH: "true",
-    [`${queues}maxPollingInterval`]: "00:00:02",
+    [`${queues}maxPollingInterval`]: "00:00:00.5",
     [`${queues}visibilityTimeout`]: "00:00:01",
     [`${queues}batchSize`]: "1",
     // One message more than threads is fetched, so that a thread finds its next pack waiting.

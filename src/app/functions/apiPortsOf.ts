@@ -9,7 +9,6 @@ import { allowedFiles, blobFiles } from "../../engine/worker/blobFiles.ts";
 import type { ApiPorts } from "../api/apiRequest.ts";
 import { threadPool } from "../threadPool.ts";
 import { callerOf } from "./callerOf.ts";
-import { hostWakes } from "./hostWakes.ts";
 import { log } from "./logTo.ts";
 import type { Parts } from "./parts.ts";
 
@@ -26,7 +25,6 @@ export function apiPortsOf(
     random,
     calculations,
     pollNow,
-    hostWakes,
   };
   return {
     client,

@@ -1,2 +1,2 @@
-/** The setting prefix of the data storage, for triggers, output bindings and the SDK alike. */
+/** The setting prefix of the data storage, for triggers and the SDK alike. */
 export const connection = "DataStorage";

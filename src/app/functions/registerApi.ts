@@ -2,20 +2,16 @@ import { app } from "@azure/functions";
 import type { ApiHost } from "../api/answer.ts";
 import { apiFunctions } from "../api/apiFunctions.ts";
 import type { InstanceFacts } from "../api/route.ts";
-import { wakeOutput, withWakes } from "./hostWakes.ts";
 import { withLogOf } from "./logTo.ts";
 
 /** Registers the functions of the API. Nothing is asked of settings or storage before the first request. */
-export function registerApi(host: ApiHost, facts: InstanceFacts, namespace: string): void {
-  const wakes = wakeOutput(namespace);
+export function registerApi(host: ApiHost, facts: InstanceFacts): void {
   for (const { name, methods, route, anonymous, handle } of apiFunctions(host, facts)) {
     app.http(name, {
       methods: [...methods],
       route,
       authLevel: anonymous ? "anonymous" : "function",
-      extraOutputs: [wakes],
-      handler: (request, context) =>
-        withLogOf(context, () => withWakes(context, wakes, () => handle(request, context))),
+      handler: (request, context) => withLogOf(context, () => handle(request, context)),
     });
   }
 }

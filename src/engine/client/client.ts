@@ -20,8 +20,6 @@ export interface Client {
   readonly actor?: string | undefined;
   /** Has the leader of this very process poll now, so that no wake is needed; false where it does not lead. */
   readonly pollNow?: () => boolean;
-  /** Has the host of this process send a wake when it has answered: its own listener then polls at once. False: it cannot. */
-  readonly hostWakes?: (text: string) => boolean;
 }
 
 export const clientLimits = {

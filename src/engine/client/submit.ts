@@ -107,7 +107,7 @@ export async function submitChecked(client: Client, asked: CheckedRequest): Prom
     if (client.clock.monotonicMs() >= deadlineMs)
       throw conflict("being-deleted", `an older run ${run} is still being deleted; try again shortly`);
     // Only a leader ends a deletion, and none may be awake.
-    if (!askedToDelete) await sendWakes({ ...client, hostWakes: () => false }, "submit");
+    if (!askedToDelete) await sendWakes(client, "submit");
     askedToDelete = true;
     await client.clock.sleep(clientLimits.deletionPollMs);
   }
@@ -252,8 +252,7 @@ export async function sendWakes(client: Client, from: string): Promise<boolean> 
       client.storage.queues.send(client.names.wake, encodeWake(from), options),
     );
   try {
-    const first = client.hostWakes?.(encodeWake(from)) === true ? undefined : send({});
-    await Promise.all([first, send({ visibleInS: limits.secondWakeS })]);
+    await Promise.all([send({}), send({ visibleInS: limits.secondWakeS })]);
     return true;
   } catch (error) {
     if (error instanceof StorageError) return false;
