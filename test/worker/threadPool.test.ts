@@ -313,6 +313,48 @@ describe("a pool of threads", () => {
     },
   );
 
+  test("an error in a timer of a task that has ended ends no chunk of another run", async () => {
+    const file = join(folder, "late.ts");
+    const gate = join(folder, "late.thrown");
+    const text = `import { writeFileSync, existsSync } from "node:fs";
+      import { defineCalculation, z } from "leasefold";
+      export default defineCalculation({
+        name: "late", summary: "", params: z.object({ sets: z.boolean() }), plan: () => 1,
+        compute: async ({ params }) => {
+          if (params.sets) setTimeout(() => { writeFileSync(${JSON.stringify(gate)}, ""); throw new Error("late"); }, 200);
+          else while (!existsSync(${JSON.stringify(gate)})) await new Promise((turn) => setTimeout(turn, 10));
+          return 7;
+        },
+        merge: (a: number, b: number) => a + b, zero: () => 0,
+      });`;
+    await writeFile(file, text);
+    const single = poolOf(1, [file]);
+    const run = (sets: boolean) =>
+      single.compute({ calculation: "late", params: { sets }, from: 0, to: 1, count: 1 }, task);
+    expect(read(await run(true))).toBe(7);
+    expect(read(await run(false))).toBe(7);
+    await single.stop();
+  });
+
+  test("an error in a timer names the chunk that set it, not the one that is computed then", async () => {
+    const file = join(folder, "blames.ts");
+    const text = `import { defineCalculation, z } from "leasefold";
+      export default defineCalculation({
+        name: "blames", summary: "", params: z.object({}), plan: () => 3,
+        compute: async ({ index }) => {
+          if (index === 0) setTimeout(() => { throw new Error("late"); }, 50);
+          if (index === 1) await new Promise(() => setTimeout(() => {}, 1e6));
+          return 7;
+        },
+        merge: (a: number, b: number) => a + b, zero: () => 0,
+      });`;
+    await writeFile(file, text);
+    const single = poolOf(1, [file]);
+    const failing = single.compute({ calculation: "blames", params: {}, from: 0, to: 3, count: 3 }, task);
+    expect(await failureOf(failing)).toMatchObject({ code: "thread-crashed", chunk: 0 });
+    await single.stop();
+  });
+
   test.each([
     ["new Error('mid')", /crashed: mid/],
     ["'only text'", /crashed: only text/],

@@ -155,7 +155,7 @@ export const retryRun = defineRoute({
     409: [
       ...noRun[409],
       ...["not-accepted", "being-deleted", "nothing-to-retry", "still-working"],
-      ...["wrong-generation", "other-code", "inputs-changed"],
+      ...["wrong-generation", "other-code", "inputs-changed", "plan-lost"],
     ],
   },
   handler: async (request, client) =>

@@ -52,3 +52,10 @@ it("a retry of a run whose inputs have changed is refused, with the command that
     /^run r failed because its inputs have changed \(chunk 1: data\/a was changed\); compute it as another run: leasefold submit sum … --reuse r$/,
   );
 });
+
+it("a retry of a run whose plan is lost is refused, with the command that computes another run", () => {
+  const state: State = { ...ended, error: { code: "plan-lost", message: "plan.json is gone" } };
+  expect(() => decideCommand("r", retry(), facts("sum@1", { state }))).toThrow(
+    /^run r failed because its plan is gone \(plan.json is gone\); compute it as another run: leasefold submit sum …$/,
+  );
+});

@@ -54,7 +54,8 @@ export type Commanded = z.infer<typeof commandedSchema>;
  * Throws `InputError`: `unknown-run`; `bad-cap`; `bad-max-cost`; and `conflict` with `too-late` for a run that has ended,
  * `not-accepted` for a run without a marker, `not-allowed` by the table of moves, `being-deleted`,
  * `nothing-to-retry` for a complete run, `still-working` for the retry of one that has not ended, `other-code` for
- * a run that was computed by other code than the instances have, and `inputs-changed` for one whose files were changed.
+ * a run that was computed by other code than the instances have, `inputs-changed` for one whose files were
+ * changed, and `plan-lost` for one whose plan is gone.
  */
 export async function command(client: Client, id: string, change: Change): Promise<Commanded> {
   parseRunId(id);

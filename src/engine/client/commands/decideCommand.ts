@@ -1,4 +1,4 @@
-import { InputError, inputsChanged } from "../../model/errors.ts";
+import { InputError, inputsChanged, planLost } from "../../model/errors.ts";
 import { namePattern, shownIdentity } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { type Marker, wantMoves } from "../../model/marker.ts";
@@ -48,7 +48,8 @@ type Decision =
 
 /**
  * Pure: the marker that a command writes. Throws `InputError`: `unknown-run`, and `conflict` with `too-late`,
- * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry`, `still-working`, `wrong-generation`, `other-code` or `inputs-changed`.
+ * `not-accepted`, `not-allowed`, `being-deleted`, `nothing-to-retry`, `still-working`, `wrong-generation`, `other-code`,
+ * `inputs-changed` or `plan-lost`.
  */
 export function decideCommand(id: string, change: Change, facts: CommandFacts): Decision {
   const { uid, hasSpec, marker, markerEtag } = facts;
@@ -96,7 +97,7 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
   return { kind: "write", marker: { ...from, want: "run", generation, turn, command } };
 }
 
-/** Throws where a retry would compute with other code, or meet other inputs again. `here`: the identity of the instances' code. */
+/** Throws where a retry would compute with other code, or meet other inputs or a lost plan again. `here`: the identity of the instances' code. */
 function checkSame(id: string, { code, error }: State, here: string | undefined): void {
   // Whoever may create specs chose it, and people paste the command into a shell.
   const [named = ""] = (code ?? here ?? "").split("@");
@@ -113,6 +114,12 @@ function checkSame(id: string, { code, error }: State, here: string | undefined)
     throw conflict(
       inputsChanged,
       `run ${id} failed because its inputs have changed (${error.message}); ${another()}`,
+    );
+  // Partials are found by the plan: without it none can be reused.
+  if (error?.code === planLost)
+    throw conflict(
+      planLost,
+      `run ${id} failed because its plan is gone (${error.message}); compute it as another run: leasefold submit ${name} …`,
     );
 }
 

@@ -33,6 +33,12 @@ export function chunkMarker(mark: ChunkMark, nowMs: () => number) {
   };
 }
 
+/** Names the chunk that ends the thread now, though another one may be computed. */
+export function markChunk(mark: ChunkMark, index: number): void {
+  Atomics.store(mark, 1, 0);
+  Atomics.store(mark, 0, index);
+}
+
 /** `undefined`: no chunk is being computed, or one of several. */
 export function markedChunk(mark: ChunkMark): MarkedChunk | undefined {
   const [index, sinceMs] = [Atomics.load(mark, 0), Atomics.load(mark, 1)];

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { threadId, workerData } from "node:worker_threads";
-import { withinAttempt } from "../../calculation/attempt.ts";
+import { chunkNow, withinAttempt } from "../../calculation/attempt.ts";
 import type { ChunkTime } from "../../calculation/chunkAttempts.ts";
 import type { AttemptTime, Calculations } from "../../calculation/contract.ts";
 import { type Files, filesOver, releaseSpares } from "../../calculation/files.ts";
@@ -13,7 +13,7 @@ import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.
 import { limits } from "../../model/limits.ts";
 import { printedLimits } from "../../model/printed.ts";
 import { setLatest } from "../setLatest.ts";
-import { chunkMarker } from "./chunkMark.ts";
+import { chunkMarker, markChunk } from "./chunkMark.ts";
 import { printingOf, withPrinting } from "./printing.ts";
 import { printWarnings } from "./printWarnings.ts";
 import {
@@ -33,7 +33,7 @@ export function taskRunner(load: (files: readonly string[]) => Promise<Calculati
   const { files, printToError } = workerData as ThreadData;
   if (printToError === true) process.stdout.write = process.stderr.write.bind(process.stderr);
   printWarnings();
-  const calculations = load(files);
+  const calculations = owners.run(ofFiles, () => load(files));
   // A file that does not load fails each task with the reason; the rejection alone must not end the thread.
   calculations.catch(() => {});
   keepFloating();
@@ -74,7 +74,8 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
       idleBeforeMs = idleMs();
       return work(task, ready, files, tell);
     };
-    const value = await withinAttempt(time, () => withPrinting(printing, () => withFloating(run)));
+    const blame = (chunk: number): void => markChunk(task.mark, chunk);
+    const value = await withinAttempt(time, () => withPrinting(printing, () => withFloating(run, blame)));
     const waitedForMs = waitedMs() - waitedBeforeMs;
     const ms = performance.now() - startedMs;
     const busyMs = Math.max(ms - (idleMs() - idleBeforeMs), 0);
@@ -110,34 +111,49 @@ async function readyFor({ run, params }: ThreadTask, calculation: Calculation, f
   return ready;
 }
 
-/** A task as the owner of the promises that its code makes. */
+/** A task as the owner of the promises and the callbacks that its code makes. */
 interface Owner {
   phase: "works" | "waits" | "ended";
   readonly floating: unknown[];
+  /** Names the chunk whose code made what ends the thread now. */
+  readonly blame?: (chunk: number) => void;
 }
 
 const owners = new AsyncLocalStorage<Owner>();
 let latest: Owner | undefined;
+/** What files do as they are loaded belongs to no task. */
+const ofFiles: Owner = { phase: "ended", floating: [] };
 
 /**
- * A rejection that nobody handles belongs to the task whose code made it, however late. While that works, it ends the
- * thread, as everywhere in Node; after that it fails the task; and when the task's answer is given, it is only printed.
+ * An error that nobody handles, of a promise or of a callback such as that of a timer, belongs to the task whose code made it,
+ * however late. While that works, it ends the thread, as everywhere in Node; after that the rejection of a promise fails the
+ * task; and when the task's answer is given, the error is only printed: the thread may compute a chunk of another run.
  */
-const keepFloating = (): void =>
-  void process.on("unhandledRejection", (error) => {
+function keepFloating(): void {
+  process.on("unhandledRejection", (error) => {
     const owner = owners.getStore() ?? latest;
     if (owner?.phase === "waits") owner.floating.push(error);
-    else if (owner?.phase === "ended")
-      console.error(`a promise of a task that has ended was rejected: ${messageOf(error)}${placeOf(error)}`);
+    else if (owner?.phase === "ended") printLate("a promise", "was rejected", error);
     else throw error instanceof Error ? error : new Error(messageOf(error));
   });
+  process.on("uncaughtException", (error) => {
+    const owner = owners.getStore() ?? latest;
+    if (owner?.phase === "ended") return printLate("a callback", "threw", error);
+    const chunk = chunkNow();
+    if (chunk !== undefined) owner?.blame?.(chunk);
+    throw error;
+  });
+}
+
+const printLate = (what: string, did: string, error: unknown): void =>
+  console.error(`${what} of a task that has ended ${did}: ${messageOf(error)}${placeOf(error)}`);
 
 /**
  * Does work and waits one turn for promises that it did not await: a rejection of one fails this work, if nothing else did
  * before.
  */
-async function withFloating<T>(run: () => Promise<T>): Promise<T> {
-  const owner: Owner = { phase: "works", floating: [] };
+async function withFloating<T>(run: () => Promise<T>, blame: (chunk: number) => void): Promise<T> {
+  const owner: Owner = { phase: "works", floating: [], blame };
   latest = owner;
   const [done] = await Promise.allSettled([owners.run(owner, run)]);
   owner.phase = "waits";
