@@ -355,6 +355,35 @@ describe("a pool of threads", () => {
     await single.stop();
   });
 
+  test("a chunk that prints 100 MB prints its first megabyte, and the process takes no more", async () => {
+    const file = join(folder, "flood.ts");
+    const text = `import { defineCalculation, z } from "leasefold";
+      export default defineCalculation({
+        name: "flood", summary: "", params: z.object({}), plan: () => 1,
+        compute: () => { for (let line = 0; line < 100_000; line += 1) console.log("x".repeat(999)); return 7; },
+        merge: (a: number, b: number) => a + b, zero: () => 0,
+      });`;
+    await writeFile(file, text);
+    const single = poolOf(1, [file]);
+    let [characters, last] = [0, ""];
+    const write = vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
+      if (String(chunk).includes("x".repeat(999)) || String(chunk).includes("left out")) last = String(chunk);
+      characters += String(chunk).length;
+      return true;
+    });
+    try {
+      expect(
+        read(await single.compute({ calculation: "flood", params: {}, from: 0, to: 1, count: 1 }, task)),
+      ).toBe(7);
+      await vi.waitFor(() => expect(last).toContain("the rest is left out"), patienceMs);
+    } finally {
+      write.mockRestore();
+      await single.stop();
+    }
+    expect(characters).toBeGreaterThan(999_000);
+    expect(characters).toBeLessThan(1_100_000);
+  });
+
   test.each([
     ["new Error('mid')", /crashed: mid/],
     ["'only text'", /crashed: only text/],

@@ -7,6 +7,7 @@ import { filesOver } from "../../../src/engine/calculation/files.ts";
 import { filesBehind } from "../../../src/engine/calculation/moduleGraph.ts";
 import { ConfigError, InputError, LeasefoldError, messageOf } from "../../../src/engine/model/errors.ts";
 import { systemClock } from "../../../src/engine/storage/system.ts";
+import { limitConsole, printingOf } from "../../../src/engine/worker/threads/printing.ts";
 import { threadPort } from "../../../src/engine/worker/threads/threadTask.ts";
 import { builtIn } from "../../sql/builtIn.ts";
 import { readFreeOptions, withSource } from "../freeOptions.ts";
@@ -69,6 +70,8 @@ const say = (message: FromCheckThread): void => parentPort?.postMessage(message)
 async function main(): Promise<void> {
   // Before the user's file loads, which may keep a function for later.
   const watched = watchCalls();
+  // As in a worker: a flood that waits for the process would be taken for memory of the calculation.
+  limitConsole(printingOf(() => {}));
   let clock = false;
   const known = await loadCalculations(data.files, builtIn);
   const calculation = data.name === undefined ? known.list().at(-1) : known.get(data.name);

@@ -79,6 +79,16 @@ describe("leasefold check", () => {
     for (const text of ["in compute", "in merge", "in finish"]) expect(err).toContain(text);
   });
 
+  it("check blames nothing else where a chunk prints 100 MB", async () => {
+    const floods =
+      'compute() { for (let line = 0; line < 100_000; line += 1) console.log("x".repeat(999)); return 1; }';
+    const { exitCode, out, err } = await check(floods, "--chunks 2 --json");
+    expect(JSON.parse(out)).toMatchObject({ broken: 0 });
+    expect(exitCode).toBe(0);
+    expect(err).toContain("the rest is left out");
+    expect(err.length).toBeLessThan(1_100_000);
+  });
+
   it.each([
     ["({ sum, at: [new Date(0)] })", 'at[0] is a Date, which becomes "1970-01-01T00:00:00.000Z"'],
     ["[sum, undefined, () => 1]", "[1] is undefined, which becomes null, and 1 more values change"],

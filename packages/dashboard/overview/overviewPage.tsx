@@ -1,14 +1,19 @@
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import type { Attention, Overview, Series } from "../../../src/engine/client/overview.ts";
+import type { RunView } from "../../../src/engine/client/runView.ts";
 import { count } from "../../../src/engine/model/figures.ts";
 import { overviewText } from "../../../src/engine/model/overviewText.ts";
 import { serviceNowMs, usePoll } from "../data/hooks.ts";
+import { announce } from "../parts/announce.tsx";
 import { CopyButton } from "../parts/copyButton.tsx";
 import { Empty, Head, Panel } from "../parts/parts.tsx";
 import { stateOf } from "../parts/runState.ts";
 import { Stale } from "../parts/stale.tsx";
 import { StateMark } from "../parts/stateMark.tsx";
 import { hashOf } from "../route.ts";
+import { RetryDialog } from "../run/steer/retryDialog.tsx";
+import { pathOf } from "../run/steer/steering.ts";
 import { agoText } from "../runs/runRow.ts";
 import { Choice, FirstRun } from "../runs/runsView.tsx";
 import { type Bars, chart, seriesRow } from "./seriesRow.ts";
@@ -40,7 +45,7 @@ export function OverviewPage(of: {
         <FirstRun readOnly={readOnly} />
       ) : (
         <div class="parts">
-          <Failures all={value.attention} />
+          <Failures all={value.attention} readOnly={readOnly === true} refresh={polled.refresh} />
           <Table all={value.series} />
         </div>
       )}
@@ -51,8 +56,15 @@ export function OverviewPage(of: {
 /** More would hide the calculations below. */
 const shownMax = 8;
 
-function Failures({ all }: { readonly all: readonly Attention[] }): JSX.Element | null {
+function Failures(of: {
+  readonly all: readonly Attention[];
+  readonly readOnly: boolean;
+  readonly refresh: () => void;
+}): JSX.Element | null {
+  const { all, readOnly, refresh } = of;
+  const [asked, setAsked] = useState<string>();
   if (all.length === 0) return null;
+  const close = (): void => setAsked(undefined);
   const more = all.length - shownMax;
   return (
     <Panel title="Needs attention">
@@ -67,7 +79,15 @@ function Failures({ all }: { readonly all: readonly Attention[] }): JSX.Element 
             {one.cure === undefined ? null : (
               <p class="dim">
                 <code>{one.cure.command}</code>{" "}
-                <CopyButton text={one.cure.command} label="Copy" what={one.cure.command} /> {one.cure.text}
+                <CopyButton text={one.cure.command} label="Copy" what={one.cure.command} />{" "}
+                {readOnly || one.cure.command !== `leasefold retry ${one.run}` ? null : (
+                  <>
+                    <button type="button" class="quiet" onClick={() => setAsked(one.run)}>
+                      Retry …<span class="visually-hidden"> {one.run}</span>
+                    </button>{" "}
+                  </>
+                )}
+                {one.cure.text}
               </p>
             )}
           </li>
@@ -78,7 +98,27 @@ function Failures({ all }: { readonly all: readonly Attention[] }): JSX.Element 
           <a href={hashOf({ view: "runs", phase: "failed" })}>{`and ${count(more)} more`}</a>
         </p>
       ) : null}
+      {asked === undefined ? null : <AskRetry key={asked} run={asked} onClose={close} onDone={refresh} />}
     </Panel>
+  );
+}
+
+/** The dialog of a retry, once the run is read that it tells of. */
+function AskRetry(of: {
+  readonly run: string;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}): JSX.Element {
+  const polled = usePoll<RunView>(pathOf(of.run), () => undefined);
+  const onDone = (text: string): void => {
+    announce(text);
+    of.onClose();
+    of.onDone();
+  };
+  return polled.value === undefined ? (
+    <Stale polled={polled} reading="Reading the run …" />
+  ) : (
+    <RetryDialog view={polled.value} onClose={of.onClose} onDone={onDone} />
   );
 }
 

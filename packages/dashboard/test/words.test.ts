@@ -45,6 +45,8 @@ test("only what makes sense for a run can be done with it", () => {
   expect(verbsOf(failed)).toEqual(["retry", "delete"]);
   const complete = viewOf({ run: "x", word: "complete", phase: "complete", active: false });
   expect([canRetry(complete), canRetry({ ...complete, word: "complete-with-gaps" })]).toEqual([false, true]);
+  for (const code of ["inputs-changed", "plan-lost"])
+    expect(canRetry({ ...failed, error: { code, message: "" } })).toBe(false);
 });
 
 test("a command that no leader has answered is told, one that is done is not", () => {

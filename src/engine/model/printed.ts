@@ -20,6 +20,8 @@ export type PrintedLine = z.infer<typeof printedLineSchema>;
 export const printedLimits = {
   lines: 200,
   characters: 2_000,
+  /** That reach the log of the process, of all lines. */
+  streamCharacters: 1_000_000,
   /** Attempts of one run whose lines a process keeps. */
   attempts: 500,
 } as const;

@@ -1,4 +1,5 @@
 import type { RunView } from "../../../../src/engine/client/runView.ts";
+import { inputsChanged, planLost } from "../../../../src/engine/model/errors.ts";
 import { count, countOf } from "../../../../src/engine/model/figures.ts";
 
 /** What can be done with a run, in words that say what it will do. */
@@ -36,7 +37,12 @@ function steeringOf({ word, phase, keep, paused, pauseReason, command }: RunView
 }
 
 export const canRetry = (view: RunView): boolean =>
-  !view.active && (view.phase !== "complete" || view.word === "complete-with-gaps");
+  !view.active &&
+  (view.phase !== "complete" || view.word === "complete-with-gaps") &&
+  !lost.includes(view.error?.code ?? "");
+
+/** Of these the app refuses a retry: it would meet the same again. */
+const lost = [inputsChanged, planLost];
 
 export const verbText: Readonly<Record<Verb, string>> = {
   pause: "Pause",

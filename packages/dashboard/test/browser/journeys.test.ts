@@ -221,6 +221,20 @@ describe.skipIf(missing)("on the fixture", () => {
       .waitFor();
   });
 
+  test("a failure on the first page is retried there, after a word on what that computes", async () => {
+    const page = await open("/");
+    const failed = page.getByRole("region", { name: "Needs attention" });
+    expect(await failed.getByRole("button", { name: "Retry" }).count()).toBe(2);
+    await failed.getByRole("button", { name: "Retry … fx-greeks-2026-11-22" }).click();
+    const dialog = page.getByRole("dialog", { name: "Retry fx-greeks-2026-11-22?" });
+    await dialog.getByText(/^Computes 58 packs/).waitFor();
+    await dialog.getByRole("button", { name: "Retry 58 packs" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect(fixture.requests.map(({ method, path }) => `${method} ${path}`)).toContain(
+      "POST runs/fx-greeks-2026-11-22/retry",
+    );
+  });
+
   test("what the code of a run prints is followed while it works, and read only once it is opened", async () => {
     const page = await open("/runs/sweep-million");
     const asked = () => fixture.requests.filter(({ path }) => path.includes("/logs")).map(({ path }) => path);

@@ -14,7 +14,7 @@ import { limits } from "../../model/limits.ts";
 import { printedLimits } from "../../model/printed.ts";
 import { setLatest } from "../setLatest.ts";
 import { chunkMarker, markChunk } from "./chunkMark.ts";
-import { printingOf, withPrinting } from "./printing.ts";
+import { limitConsole, printingOf, withPrinting } from "./printing.ts";
 import { printWarnings } from "./printWarnings.ts";
 import {
   type Question,
@@ -33,6 +33,7 @@ export function taskRunner(load: (files: readonly string[]) => Promise<Calculati
   const { files, printToError } = workerData as ThreadData;
   if (printToError === true) process.stdout.write = process.stderr.write.bind(process.stderr);
   printWarnings();
+  limitConsole();
   const calculations = owners.run(ofFiles, () => load(files));
   // A file that does not load fails each task with the reason; the rejection alone must not end the thread.
   calculations.catch(() => {});
