@@ -11,6 +11,9 @@ export const loadMsMin = 15_000;
 /** As much as a file could have in this process. */
 const memoryMb = 4_096;
 
+/** In the error of a file that took longer. */
+export const notEndedInTime = "has not ended after";
+
 interface Loading {
   readonly signal: AbortSignal;
   readonly limitMs?: number;
@@ -47,7 +50,7 @@ async function loadInThread(files: readonly string[], { signal, limitMs = loadMs
   let loaded = 0;
   const fail = (what: string): void =>
     done.reject(new ConfigError("bad-calculation-file", `${files[loaded]}: loading the file ${what}`));
-  const late = (): void => fail(`has not ended after ${limitMs / 1000} s`);
+  const late = (): void => fail(`${notEndedInTime} ${limitMs / 1000} s`);
   let timer = setTimeout(late, limitMs);
   worker.on("message", () => {
     clearTimeout(timer);

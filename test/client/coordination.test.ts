@@ -3,9 +3,10 @@ import { encodeRecord } from "../../src/election/record/record.ts";
 import { electionSettings } from "../../src/election/settings.ts";
 import { leader } from "../../src/engine/client/leader.ts";
 import { peekQueue, queues } from "../../src/engine/client/queues.ts";
+import { StorageError } from "../../src/engine/model/errors.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
 import { raceAndLead } from "../support/raceAndLead.ts";
-import { clientWorld, failureOf, names } from "./clientWorld.ts";
+import { clientWorld, failureOf, leadsOn, names } from "./clientWorld.ts";
 
 describe("the queues", () => {
   it("are shown by their real names with count and age, poison queues included", async () => {
@@ -22,6 +23,26 @@ describe("the queues", () => {
       { queue: "test-urgent-poison", state: "there", approximateCount: 0 },
       { queue: "test-wake", state: "there", approximateCount: 0 },
       { queue: "test-wake-poison", state: "missing" },
+    ]);
+  });
+
+  it("include that of completion events by the word of the leader, which this identity may not be allowed to read", async () => {
+    const { client, storage } = await clientWorld();
+    await leadsOn(storage, { about: { LEASEFOLD_ENDED_QUEUE: "nightly-ended" } });
+    expect((await queues(client)).slice(6)).toEqual([{ queue: "nightly-ended", state: "missing" }]);
+    await storage.queues.ensureQueue("nightly-ended");
+    await storage.queues.send("nightly-ended", '{"run":"r"}');
+    expect((await queues(client)).slice(6)).toMatchObject([
+      { queue: "nightly-ended", state: "there", approximateCount: 1 },
+    ]);
+    expect((await peekQueue(client, "nightly-ended")).messages).toMatchObject([{ text: '{"run":"r"}' }]);
+    const { stats } = storage.queues;
+    const denied = new StorageError("denied", "AuthorizationPermissionMismatch", 403, "no right");
+    storage.queues.stats = (queue, ...rest) =>
+      queue === "nightly-ended" ? Promise.reject(denied) : stats.call(storage.queues, queue, ...rest);
+    expect((await queues(client)).slice(5)).toEqual([
+      { queue: "test-wake-poison", state: "there", approximateCount: 0 },
+      { queue: "nightly-ended", state: "denied" },
     ]);
   });
 

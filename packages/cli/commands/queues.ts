@@ -21,7 +21,7 @@ export function addQueues(program: Command, session: Session): void {
       if (session.json()) return await session.printJson({ queues: all });
       const rows = all.map(({ queue, state, approximateCount, oldestS }) => [
         queue,
-        state === "missing" ? "missing" : count(approximateCount ?? 0),
+        state === "there" ? count(approximateCount ?? 0) : state,
         oldestS === undefined ? "" : duration(oldestS),
       ]);
       await session.printTable(["QUEUE", right("MESSAGES"), right("OLDEST")], rows);

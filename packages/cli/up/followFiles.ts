@@ -5,10 +5,13 @@ import { pathToFileURL } from "node:url";
 import { filesBehind, hashNow } from "../../../src/engine/calculation/moduleGraph.ts";
 import { messageOf } from "../../../src/engine/model/errors.ts";
 import type { Cli } from "../cli.ts";
-import { loadFiles } from "../loadFiles.ts";
+import { loadFiles, notEndedInTime } from "../loadFiles.ts";
 import { findAppDir } from "../local/embedded.ts";
 import type { Instances } from "../local/instances.ts";
 import type { addedFiles } from "./addCalculation.ts";
+
+/** A file that has not loaded in time may do so when the machine has less to do: so often it is tried. */
+const triesMax = 3;
 
 /** A file that is equal in two polls is saved completely; an editor may save in several steps. */
 const pollMs = 300;
@@ -27,11 +30,14 @@ export async function followFiles(
     here,
     watch,
     added,
+    errorOf = (all) => loadError(cli, all),
   }: {
     readonly files: string[];
     readonly here: () => readonly string[];
     readonly watch: boolean;
-    readonly added: ReturnType<typeof addedFiles>;
+    readonly added: Pick<ReturnType<typeof addedFiles>, "next" | "answer">;
+    /** Why these files do not load beside each other. */
+    readonly errorOf?: (files: readonly string[]) => Promise<string | undefined>;
   },
   { instances }: Pick<Instances, "instances">,
   tell: (line: string) => void,
@@ -48,6 +54,7 @@ export async function followFiles(
   };
   let loaded = hashes();
   let before = loaded;
+  let tries = 0;
   while (!signal.aborted) {
     await clock.sleep(pollMs, signal);
     if (signal.aborted) return;
@@ -67,13 +74,19 @@ export async function followFiles(
     const now = hashes();
     const isWhole = now === before;
     before = now;
+    if (!isWhole) tries = 0;
     if (!isWhole || now === loaded) continue;
-    loaded = now;
-    const error = await loadError(cli, all());
+    const error = await errorOf(all());
+    tries += 1;
     if (error !== undefined) {
-      tell(`a calculation has changed and does not load; the instances keep what they have: ${error}`);
+      const isTriedAgain = error.includes(notEndedInTime) && tries < triesMax;
+      if (!isTriedAgain) loaded = now;
+      const next = isTriedAgain ? "it is tried again" : "the instances keep what they have";
+      tell(`a calculation has changed and does not load; ${next}: ${error}`);
       continue;
     }
+    loaded = now;
+    tries = 0;
     files.splice(0, files.length, ...all());
     tell(`a calculation has changed: the instances load ${urls().flatMap(filesBehind).length} files anew`);
     await restart();

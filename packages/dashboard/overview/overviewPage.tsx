@@ -71,23 +71,23 @@ function Failures(of: {
       <ul class="groups">
         {all.slice(0, shownMax).map((one) => (
           <li key={one.run} class="attention">
-            <p>
-              <StateMark state={stateOf(one)} /> <a href={hashOf({ view: "run", run: one.run })}>{one.run}</a>{" "}
-              <span class="dim">{agoText((serviceNowMs() - Date.parse(one.submittedAt)) / 1_000)}</span>
-            </p>
+            <div class="row">
+              <p class="grow">
+                <StateMark state={stateOf(one)} />{" "}
+                <a href={hashOf({ view: "run", run: one.run })}>{one.run}</a>{" "}
+                <span class="dim">{agoText((serviceNowMs() - Date.parse(one.submittedAt)) / 1_000)}</span>
+              </p>
+              {readOnly || one.cure?.command !== `leasefold retry ${one.run}` ? null : (
+                <button type="button" aria-label={`Retry ${one.run} …`} onClick={() => setAsked(one.run)}>
+                  Retry …
+                </button>
+              )}
+            </div>
             <p class="message">{one.message}</p>
             {one.cure === undefined ? null : (
               <p class="dim">
                 <code>{one.cure.command}</code>{" "}
-                <CopyButton text={one.cure.command} label="Copy" what={one.cure.command} />{" "}
-                {readOnly || one.cure.command !== `leasefold retry ${one.run}` ? null : (
-                  <>
-                    <button type="button" class="quiet" onClick={() => setAsked(one.run)}>
-                      Retry …<span class="visually-hidden"> {one.run}</span>
-                    </button>{" "}
-                  </>
-                )}
-                {one.cure.text}
+                <CopyButton text={one.cure.command} label="Copy" what={one.cure.command} /> {one.cure.text}
               </p>
             )}
           </li>

@@ -38,11 +38,15 @@ function QueueTable(of: {
               {isPoison(queue) && approximateCount > 0 ? <span class="chip tone-bad">set aside</span> : null}
             </td>
             <td class="number">
-              {state === "missing" ? <span class="dim">not created yet</span> : count(approximateCount)}
+              {state === "there" ? (
+                count(approximateCount)
+              ) : (
+                <span class="dim">{state === "missing" ? "not created yet" : "no right to read it"}</span>
+              )}
             </td>
             <td class="number">{oldestS === undefined ? "" : duration(Math.round(oldestS))}</td>
             <td class="number">
-              {state === "missing" ? null : (
+              {state !== "there" ? null : (
                 <a href={hashOf({ view: "system", queue })} aria-label={`Peek into ${queue}`}>
                   Peek
                 </a>

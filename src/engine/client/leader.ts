@@ -73,14 +73,19 @@ export async function leader(
   };
 }
 
-/** The time limit of an attempt that the app of the lease record has told; undefined if none can be read. One HEAD. */
-export async function toldPackLimitMs(client: Client): Promise<number | undefined> {
+/** A setting as the app of the lease record has told it; undefined if none can be read. One HEAD. */
+export async function toldSetting(client: Client, setting: string): Promise<string | undefined> {
   const lease = client.storage.lease(client.names.coordination, electionBlob(leaderBlob));
   const seen = await currentLeader(lease).catch((error: unknown) => {
     if (error instanceof StorageError) return undefined;
     throw error;
   });
-  const seconds = seen?.kind === "known" ? Number(seen.record.about?.["LEASEFOLD_PACK_LIMIT_S"]) : 0;
+  return seen?.kind === "known" ? seen.record.about?.[setting] : undefined;
+}
+
+/** The time limit of an attempt. */
+export async function toldPackLimitMs(client: Client): Promise<number | undefined> {
+  const seconds = Number(await toldSetting(client, "LEASEFOLD_PACK_LIMIT_S"));
   return seconds > 0 ? seconds * 1_000 : undefined;
 }
 

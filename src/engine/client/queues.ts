@@ -1,18 +1,23 @@
 import * as z from "zod";
 import { unlessUnreadable } from "../model/decode.ts";
-import { InputError } from "../model/errors.ts";
+import { InputError, StorageError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { decodeMessage, isWake } from "../model/message.ts";
 import { type Names, poisonOf, queuesOf } from "../model/names.ts";
 import type { QueueMessage } from "../storage/queuePort.ts";
 import { type Client, clientLimits, defined } from "./client.ts";
+import { toldSetting } from "./leader.ts";
 import { checkWhole } from "./runRequest.ts";
 import { count, list, seconds, text, time } from "./viewSchemas.ts";
 
 const queueSchema = z
   .object({
     queue: text.describe("Its real name."),
-    state: z.enum(["there", "missing"]).describe("`missing`: no instance or submit has created it yet."),
+    state: z
+      .enum(["there", "missing", "denied"])
+      .describe(
+        "`missing`: no instance or submit has created it yet. `denied`: there is no right to read it.",
+      ),
     approximateCount: count.describe("Including hidden messages.").exactOptional(),
     oldestS: seconds
       .describe(
@@ -47,8 +52,27 @@ export const peekedSchema = z
 
 export type PeekedQueue = z.infer<typeof peekedSchema>;
 
-export const queues = (client: Client): Promise<readonly QueueView[]> =>
-  Promise.all(queuesOf(client.names).map((queue) => viewQueue(client, queue)));
+/** The queues of work, and that of completion events which the leader has told of, if there is one. */
+export async function queues(client: Client): Promise<readonly QueueView[]> {
+  const ended = await endedQueue(client);
+  return await Promise.all([
+    ...queuesOf(client.names).map((queue) => viewQueue(client, queue)),
+    // The role of an app on it is to send.
+    ...ended.map((queue) => viewQueue(client, queue).catch(deniedAs(queue))),
+  ]);
+}
+
+async function endedQueue(client: Client): Promise<readonly string[]> {
+  const queue = await toldSetting(client, "LEASEFOLD_ENDED_QUEUE");
+  return queue ? [queue] : [];
+}
+
+const deniedAs =
+  (queue: string) =>
+  (error: unknown): QueueView => {
+    if (error instanceof StorageError && error.kind === "denied") return { queue, state: "denied" };
+    throw error;
+  };
 
 async function viewQueue({ storage }: Client, queue: string): Promise<QueueView> {
   const stats = await storage.queues.stats(queue);
@@ -63,9 +87,10 @@ async function viewQueue({ storage }: Client, queue: string): Promise<QueueView>
  * Up to `max` messages, 1 to 32, without dequeuing them. `name` is the real name or the part after the namespace. Throws
  * `InputError` for a queue that is not of this namespace.
  */
-export async function peekQueue({ storage, names }: Client, name: string, max = 1): Promise<PeekedQueue> {
+export async function peekQueue(client: Client, name: string, max = 1): Promise<PeekedQueue> {
+  const { storage, names } = client;
   checkWhole("n", max, limits.peekMax, "bad-count");
-  const queue = queueOf(names, name, queuesOf(names));
+  const queue = queueOf(names, name, [...queuesOf(names), ...(await endedQueue(client))]);
   const messages = await storage.queues.peek(queue, max);
   return { queue, messages: await Promise.all(messages.map(viewMessage)) };
 }

@@ -23,7 +23,7 @@ export function cureOf(run: string, calculation: string, code: string | undefine
   if (code === undefined || code.endsWith("-failed"))
     return {
       command: retry,
-      text: `computes what is missing; if the code has to change, "${another} --accept-code" does`,
+      text: `computes what is missing; if the code has changed, use "${another} --accept-code"`,
     };
   return { command: retry, text: "computes what is missing" };
 }

@@ -225,7 +225,7 @@ describe.skipIf(missing)("on the fixture", () => {
     const page = await open("/");
     const failed = page.getByRole("region", { name: "Needs attention" });
     expect(await failed.getByRole("button", { name: "Retry" }).count()).toBe(2);
-    await failed.getByRole("button", { name: "Retry … fx-greeks-2026-11-22" }).click();
+    await failed.getByRole("button", { name: "Retry fx-greeks-2026-11-22 …" }).click();
     const dialog = page.getByRole("dialog", { name: "Retry fx-greeks-2026-11-22?" });
     await dialog.getByText(/^Computes 58 packs/).waitFor();
     await dialog.getByRole("button", { name: "Retry 58 packs" }).click();
