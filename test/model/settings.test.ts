@@ -34,8 +34,8 @@ describe("settings", () => {
 
 test("docs/OPERATIONS.md names every setting there is, with its default, and no other", () => {
   const page = readFileSync(new URL("docs/OPERATIONS.md", root), "utf8");
-  const table = /^\| name \| unit \|[\s\S]*?\n\n/m.exec(page)?.[0] ?? "";
-  const rows = [...table.matchAll(/^\| `(LEASEFOLD_\w+)` \|[^|]*\|([^|]*)\|/gm)].map(([, name, value]) => ({
+  const table = /^\| name \| default \|[\s\S]*?\n\n/m.exec(page)?.[0] ?? "";
+  const rows = [...table.matchAll(/^\| `(LEASEFOLD_\w+)` \|([^|]*)\|/gm)].map(([, name, value]) => ({
     name: name as string,
     value: /^`(.*)`$/.exec((value ?? "").trim())?.[1],
   }));
