@@ -7,13 +7,23 @@ import type { Bench } from "./bench.ts";
 import { hostCalls } from "./engineRuns.ts";
 import { quantile } from "./quantile.ts";
 
-const runs = 15;
 const small = { calculation: "chain", params: { chunks: 10 }, packSize: 1 };
 /** As a plan cuts them. */
 const many = { calculation: "chain", params: { chunks: 10_000 } };
-const manyRuns = 5;
-/** Idle for longer, the instance polls its queues at their longest interval. */
-const idleMs = 5_000;
+/** How often an idle host polls its queues: by the app's host.json, as in Azure, and under `up`. */
+const hosts = [
+  { polls: "5 s", interval: "00:00:05", runs: 9, manyRuns: 5 },
+  { polls: "0.5 s", interval: "00:00:00.5", runs: 9, manyRuns: 5 },
+] as const;
+/** A host that has been idle for so long polls at its longest interval. */
+const idleMs = 15_000;
+
+interface Measured {
+  readonly seconds: readonly number[];
+  readonly manySeconds: readonly number[];
+  readonly manyCalls: readonly number[];
+  readonly deliveries: number;
+}
 
 /** From submit until the manifest can be read, as a person at the app's API meets it; nothing tells of messages. */
 export const latencyBench: Bench = {
@@ -21,69 +31,85 @@ export const latencyBench: Bench = {
   question:
     "how long from submit over HTTP to result, for ten and for 10,000 trivial chunks on a warm and idle instance?",
   async run() {
-    const app = await startRealApp({
-      instances: 1,
-      calculations: [chainFile],
-      // Ticks as in Azure: none of them is to find the run.
-      env: { LEASEFOLD_SCHEDULE: "0 * * * * *", LEASEFOLD_WATCH: "false" },
-    });
-    const seconds: number[] = [];
-    const manySeconds: number[] = [];
-    const manyCalls: number[] = [];
+    const rows: Record<string, string | number>[] = [];
+    const figures: Record<string, number> = {};
     let deliveries = 0;
-    try {
-      for (let count = 0; count < runs + 1; count += 1) {
-        // At any moment between two polls, as people do.
-        await sleep(idleMs + ((count * 137) % 900));
-        const before = deliveriesOf(app);
-        const { took } = await runOverHttp(app, small);
-        // The first run starts the threads.
-        if (count === 0) continue;
-        seconds.push(took);
-        deliveries += deliveriesOf(app) - before;
+    for (const { polls, ...host } of hosts) {
+      const found = await measure(host);
+      deliveries += found.deliveries;
+      for (const [chunks, seconds, calls] of [
+        [10, found.seconds, undefined],
+        [10_000, found.manySeconds, quantile(found.manyCalls, 0.5)],
+      ] as const) {
+        const [p50, max] = [quantile(seconds, 0.5), Math.max(...seconds)];
+        rows.push({ polls, chunks, runs: seconds.length, p50, max, ...(calls !== undefined && { calls }) });
+        figures[`p50 ${chunks} ${polls}`] = p50;
+        if (calls !== undefined) figures[`calls ${chunks} ${polls}`] = calls;
       }
-      for (let count = 0; count < manyRuns; count += 1) {
-        await sleep(idleMs);
-        const before = hostCalls(app);
-        const { took, run } = await runOverHttp(app, many);
-        const { calls } = await app.until(run, ({ active }) => !active);
-        // Instances tell what their host has called once a second.
-        await sleep(1_100);
-        manySeconds.push(took);
-        manyCalls.push(totalCalls(calls) + totalCalls(subtractCalls(hostCalls(app), before)));
-      }
-    } finally {
-      await app.stop();
     }
-    const figures = {
-      ...{ p50: quantile(seconds, 0.5), p90: quantile(seconds, 0.9), max: Math.max(...seconds) },
-      ...{ deliveries, manyS: quantile(manySeconds, 0.5), manyCalls: quantile(manyCalls, 0.5) },
-    };
-    const { p50, p90, max, manyS } = figures;
+    const most = (what: string, limit: number) =>
+      hosts.every(({ polls }) => (figures[`${what} ${polls}`] ?? Number.POSITIVE_INFINITY) <= limit);
     return {
-      rows: [
-        { chunks: 10, runs, p50, p90, max, deliveries },
-        {
-          chunks: 10_000,
-          runs: manyRuns,
-          p50: manyS,
-          max: Math.max(...manySeconds),
-          calls: figures.manyCalls,
-        },
-      ],
+      rows,
       figures,
       goals: [
-        { goal: "the median is at most 0.4 s", met: figures.p50 <= 0.4 },
+        { goal: "the medians of ten chunks are at most 0.4 s", met: most("p50 10", 0.4) },
         { goal: "no queue has to bring any of their work", met: deliveries === 0 },
-        { goal: "the median of 10,000 chunks is at most 1.2 s", met: manyS <= 1.2 },
+        { goal: "the medians of 10,000 chunks are at most 1.2 s", met: most("p50 10000", 1.2) },
         {
           goal: "10,000 chunks take 137 calls at most, polls of the host included",
-          met: figures.manyCalls <= 137,
+          met: most("calls 10000", 137),
         },
       ],
     };
   },
 };
+
+async function measure({
+  interval,
+  runs,
+  manyRuns,
+}: Omit<(typeof hosts)[number], "polls">): Promise<Measured> {
+  const app = await startRealApp({
+    instances: 1,
+    calculations: [chainFile],
+    env: {
+      // Ticks as in Azure: none of them is to find the run.
+      LEASEFOLD_SCHEDULE: "0 0 * * * *",
+      LEASEFOLD_WATCH: "false",
+      AzureFunctionsJobHost__extensions__queues__maxPollingInterval: interval,
+    },
+  });
+  const seconds: number[] = [];
+  const manySeconds: number[] = [];
+  const manyCalls: number[] = [];
+  let deliveries = 0;
+  try {
+    for (let count = 0; count < runs + 1; count += 1) {
+      // At any moment between two polls, as people do.
+      await sleep(idleMs + ((count * 1_370) % 5_000));
+      const before = deliveriesOf(app);
+      const { took } = await runOverHttp(app, small);
+      // The first run starts the threads.
+      if (count === 0) continue;
+      seconds.push(took);
+      deliveries += deliveriesOf(app) - before;
+    }
+    for (let count = 0; count < manyRuns; count += 1) {
+      await sleep(idleMs + ((count * 1_370) % 5_000));
+      const before = hostCalls(app);
+      const { took, run } = await runOverHttp(app, many);
+      const { calls } = await app.until(run, ({ active }) => !active);
+      // Instances tell what their host has called once a second.
+      await sleep(1_100);
+      manySeconds.push(took);
+      manyCalls.push(totalCalls(calls) + totalCalls(subtractCalls(hostCalls(app), before)));
+    }
+  } finally {
+    await app.stop();
+  }
+  return { seconds, manySeconds, manyCalls, deliveries };
+}
 
 /** Messages of plans, packs and results that queues have brought so far; the clean-up comes after the result. */
 const deliveriesOf = ({ events }: RealApp): number =>
