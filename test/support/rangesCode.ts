@@ -195,7 +195,7 @@ export function rangesCode(
         }
         return { chunks, list, ...stops };
       }),
-    compute: ({ from, to, inputs, count, coverTo, gaps, retry, atOnceMax }, task) =>
+    compute: ({ from, to, inputs, count, coverTo, gaps, retry, atOnceMax, kept }, task) =>
       onThread(task, { kind: "compute", from, to }, async (ended, told) => {
         let ms = 0;
         const exit = Promise.withResolvers<never>();
@@ -234,7 +234,7 @@ export function rangesCode(
           },
         };
         const cut = { ...(inputs && { inputs }), ...(coverTo && { coverTo }) };
-        const pack = { params: {}, from, to, count, gaps, retry, atOnceMax, ...cut };
+        const pack = { params: {}, from, to, count, gaps, retry, atOnceMax, kept, ...cut };
         const onFailed = (chunks: ComputeOutput["failed"]): void => {
           failed = chunks;
         };
@@ -243,7 +243,7 @@ export function rangesCode(
           sleep: (pauseMs: number, signal: AbortSignal) => clock.sleep(pauseMs, signal),
           spentMs: () => clock.monotonicMs() - begunMs,
         };
-        const hooks = { onFailed, onThrew: task.onThrew, time };
+        const hooks = { onFailed, onThrew: task.onThrew, onKept: task.onKept, time };
         const computed = runCompute(computing, pack, noFiles, hooks);
         const bytes = await Promise.race([computed, exit.promise]).catch((error: unknown) =>
           Promise.reject(refusals[0] ?? error),

@@ -123,6 +123,7 @@ export function inlineCode(calculation: AnyCalculation, pausesMs: number[] = [])
       };
       const bytes = await runCompute(calculation, job, files, {
         onFailed,
+        onKept: task.onKept,
         time: { sleep, spentMs: () => 0 },
       });
       return { bytes, ms: 1, ...(failed && { failed }) };

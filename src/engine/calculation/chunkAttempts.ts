@@ -49,6 +49,8 @@ export interface ChunkCalls {
   readonly compute: (index: number) => Promise<unknown>;
   /** Takes the outcomes, in the order of the chunks. What it throws ends all. */
   readonly take: (index: number, outcome: ChunkOutcome) => Promise<void>;
+  /** Where `take` threw: gets the parts of later chunks that were computed by then, in their order. */
+  readonly onLeft?: (parts: ReadonlyMap<number, unknown>) => Promise<void>;
   /** A chunk threw, and another attempt follows here. */
   readonly onThrew?: ((error: unknown, attempt: number) => void) | undefined;
   readonly time: ChunkTime;
@@ -124,10 +126,15 @@ export async function computeChunks(indexes: Iterable<number>, calls: ChunkCalls
       else if (begun.length === 0) return;
       else await change.promise;
     }
-  } finally {
+  } catch (error) {
     over.abort("over");
     // What runs on would share the thread with the next task.
     while (running > 0) await change.promise;
+    const left = begun.flatMap(({ index, outcome }) =>
+      outcome !== undefined && "part" in outcome ? [[index, outcome.part] as const] : [],
+    );
+    await calls.onLeft?.(new Map(left));
+    throw error;
   }
 }
 

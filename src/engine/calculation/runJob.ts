@@ -31,8 +31,9 @@ import {
   resultBytes,
 } from "./encodePart.ts";
 import { type Files, noFiles } from "./files.ts";
-import { type CoveringPart, encodeSpans, foldParts, treeOf } from "./foldParts.ts";
+import { type CoveringPart, encodeSpans, foldParts } from "./foldParts.ts";
 import { type GapsAllowed, gapsIn } from "./gaps.ts";
+import { type KeptFold, packFold } from "./packFold.ts";
 import type { ChunkRange, PlannedChunks } from "./timeChunks.ts";
 
 const { inputsPerBatch, batchBytesMax, chunksMax } = calculationLimits;
@@ -117,6 +118,8 @@ export interface ComputeHooks {
   readonly onFailed?: (failed: readonly FailedChunk[]) => void;
   /** A chunk threw for the first time, and another attempt follows here. */
   readonly onThrew?: ((failure: ChunkFailure) => void) | undefined;
+  /** Some chunks are missing, and another attempt can begin with this (`decodeKept`). */
+  readonly onKept?: ((kept: Uint8Array) => Promise<void>) | undefined;
   readonly time?: ChunkTime;
 }
 
@@ -138,6 +141,8 @@ type Pack = ChunkRange & {
   readonly retry?: ChunkRetry | undefined;
   /** Fewer chunks at the same time than the calculation allows. */
   readonly atOnceMax?: number | undefined;
+  /** What earlier attempts have of it. Those chunks are not computed. */
+  readonly kept?: readonly KeptFold[] | undefined;
 };
 
 /**
@@ -153,10 +158,16 @@ export async function runCompute(
     onChunk = () => {},
     onFailed = () => {},
     onThrew = () => {},
+    onKept,
     time = noTime,
   }: ComputeHooks = {},
 ): Promise<Uint8Array> {
   const { params, from, to } = pack;
+  // Where chunks share files, which ones do depends on all that are computed with them, and `verify` compares that.
+  const canKeep = calculation.output === undefined;
+  const before = (canKeep && pack.kept) || [];
+  const has = new Set(before.flatMap((span) => indexesOf({ from: span.from, to: span.from + span.size })));
+  const cover = { params, from, to, coverTo: pack.coverTo ?? coverOf(pack, pack.count).to };
   const isOne = to - from === 1;
   let gaps = gapsIn(pack);
   const computeChunk = async (index: number): Promise<unknown> => {
@@ -173,9 +184,10 @@ export async function runCompute(
     }
   };
   const foldAll = async (compute: (index: number) => Promise<unknown>, atOnce: number, fatal?: unknown) => {
-    const tree = treeOf(calculation, params, from);
+    const keeps = canKeep && onKept !== undefined && fatal === undefined;
+    const fold = packFold(calculation, cover, { before, keeps });
     const gather = gathering(calculation, files);
-    const wanted = indexesOf(pack).filter((index) => !gaps.excludes(index));
+    const wanted = indexesOf(pack).filter((index) => !has.has(index) && !gaps.excludes(index));
     const take = async (index: number, outcome: ChunkOutcome): Promise<void> => {
       let part: unknown;
       try {
@@ -187,7 +199,11 @@ export async function runCompute(
         const attempts = "error" in outcome ? outcome.attempts : 0;
         return gaps.fails(index, withAttempts(error, attempts, pack.retry));
       }
-      await tree.add({ from: index, size: 1 }, part);
+      await fold.add(index, part);
+    };
+    const onLeft = async (parts: ReadonlyMap<number, unknown>): Promise<void> => {
+      const kept = await fold.keptOf(parts);
+      if (kept !== undefined) await onKept?.(kept);
     };
     const { retry } = pack;
     let threw = false;
@@ -196,9 +212,11 @@ export async function runCompute(
         onThrew({ code: error.code, message: error.message, attempts, chunks: chunksNamed(error) });
       threw = true;
     };
-    await computeChunks(wanted, { atOnce, retry, compute, take, time, onThrew: onFirst });
-    const ended = await tree.end(pack.coverTo ?? coverOf(pack, pack.count).to);
+    await computeChunks(wanted, { atOnce, retry, compute, take, onLeft, time, onThrew: onFirst });
+    const ended = await fold.end();
     await gather?.end();
+    const kept = fold.kept();
+    if (kept !== undefined) await onKept?.(kept);
     return ended;
   };
   const atOnce = Math.min(calculation.concurrency ?? 1, pack.atOnceMax ?? Number.POSITIVE_INFINITY);

@@ -33,6 +33,8 @@ export function runBlobs(id: string, uid: string) {
     /** The partials of up to `10 ** digits` neighboring shards, `shard` among them. */
     partsNear: (shard: number, digits: number) => `${root}parts/${near(shard, digits)}`,
     part: (shard: number, pack: number) => `${root}parts/${packPath(shard, pack)}`,
+    /** What attempts at a pack have of it that failed or have gaps (rule *failed chunks*). */
+    kept: (shard: number, pack: number) => `${root}kept/${packPath(shard, pack)}`,
     nodesOf: (generation: number, level: number) => `${root}nodes/${pad(generation, 3)}/${level}/`,
     /** Up to `10 ** digits` neighboring nodes of a level, `index` among them. */
     nodesNear: (generation: number, level: number, index: number, digits: number) =>

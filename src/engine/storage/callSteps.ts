@@ -58,7 +58,7 @@ export async function holdsBytes(
 export async function createOrReplace(
   blobs: BlobStore,
   [container, name]: At,
-  body: string,
+  body: string | Uint8Array,
   write: BlobWrite,
 ): Promise<void> {
   if ((await blobs.create(container, name, body, write)).kind === "created") return;

@@ -15,6 +15,7 @@ import { endSend, noteTried, writeVerified } from "./attempt/endSend.ts";
 import { asksAreOver } from "./attempt/retryAfter.ts";
 import { findReused, keyOf } from "./findReused.ts";
 import { type Output, writeOutput } from "./folding/writeOutput.ts";
+import { keptFolds } from "./keptFolds.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, DroppedError, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 import type { ComputeOutput, ComputeTask, TaskOptions } from "./threads/userCode.ts";
@@ -54,7 +55,9 @@ export async function computePack(
     return (await write({ ...reused, ms, attempt: 0 })) === "existed" ? "existed" : "reused";
   }
   const { storage, names } = ports;
-  let saves = false;
+  const keeping = keptFolds(ports, attempt, { code, key });
+  const before = await keeping.read();
+  let saves = before?.saves === true;
   // Its name is that of its bytes, so whichever attempt is first is right; the partial that names it comes second.
   const onSave = async (name: string, body: Uint8Array): Promise<void> => {
     await stillWanted(ports, message, "write");
@@ -74,11 +77,17 @@ export async function computePack(
   const onThrew = (failure: ChunkFailure): void => {
     noted = noted.then(() => noteTried(ports, message, { ...failure, named: failure.chunks, attemptsMax }));
   };
-  const how = { gaps: allowed, retry, atOnceMax: message.atOnceMax, onSave, onThrew };
+  const onKept = (body: Uint8Array): Promise<void> => keeping.write(body, saves);
+  const of = { kept: before?.folds, gaps: allowed, retry, atOnceMax: message.atOnceMax };
+  const how = { ...of, onSave, onKept, onThrew };
   const { bytes, ms, failed = [] } = await computed(ports, plan, attempt, inputs, how).finally(() => noted);
   await stillWanted(ports, message, "write");
   const output = { bytes, ms, code, attempt: attemptOf(message), saves };
-  if (failed.length === 0) return write(output);
+  if (failed.length === 0) {
+    const written = await write(output);
+    if (before !== undefined && written !== "existed") await keeping.remove();
+    return written;
+  }
   await recordGaps(ports, message, failed);
   const gaps = { chunks: failed.length, gen };
   return write({
@@ -143,16 +152,18 @@ async function computed(
   inputs: readonly unknown[] | undefined,
   {
     onSave,
+    onKept,
     onThrew,
     ...how
-  }: Pick<ComputeTask, "gaps" | "retry" | "atOnceMax"> & Pick<TaskOptions, "onSave" | "onThrew"> = {},
+  }: Pick<ComputeTask, "kept" | "gaps" | "retry" | "atOnceMax"> &
+    Pick<TaskOptions, "onSave" | "onKept" | "onThrew"> = {},
 ): Promise<ComputeOutput> {
   const { message, delivery } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
   const { from, to } = chunksOfPack(plan, message.pack);
   const coverTo = coverOfPack(plan, message.pack).to;
   const task = { calculation, params, from, to, count: plan.chunks, coverTo, ...how };
-  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave, onThrew };
+  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave, onKept, onThrew };
   return ports.userCode.compute(inputs === undefined ? task : { ...task, inputs }, options);
 }
 

@@ -38,7 +38,7 @@ interface TaskEnds {
  */
 export function runningTask(
   { access, memoryMb }: { readonly access: FileAccess; readonly memoryMb: number },
-  { limitMs, signal, onStart, onPrint, onSave, onThrew }: TaskOptions,
+  { limitMs, signal, onStart, onPrint, onSave, onKept, onThrew }: TaskOptions,
   { sink, workerOf, work, mark, children }: TaskEnds,
 ) {
   const { port1, port2 } = new MessageChannel();
@@ -71,6 +71,7 @@ export function runningTask(
     else if (message.say === "threw") onThrew?.(message);
     else if (message.say === "inputs") await sink?.(message.inputs);
     else if (message.say === "save") await onSave?.(message.name, message.body);
+    else if (message.say === "keep") await onKept?.(message.body);
     else {
       clearTimeout(timer);
       thread = message.thread;

@@ -16,13 +16,7 @@ import { setLatest } from "../setLatest.ts";
 import { chunkMarker, markChunk } from "./chunkMark.ts";
 import { limitConsole, printingOf, withPrinting } from "./printing.ts";
 import { printWarnings } from "./printWarnings.ts";
-import {
-  type Question,
-  type ThreadAnswer,
-  type ThreadData,
-  type ThreadTask,
-  threadPort,
-} from "./threadTask.ts";
+import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
 import type { ComputeOutput, InputSink } from "./userCode.ts";
 
 /**
@@ -73,7 +67,7 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
       startedMs = performance.now();
       waitedBeforeMs = waitedMs();
       idleBeforeMs = idleMs();
-      return work(task, ready, files, tell);
+      return work(task, ready, files, { ask, tell });
     };
     const blame = (chunk: number): void => markChunk(task.mark, chunk);
     const value = await withinAttempt(time, () => withPrinting(printing, () => withFloating(run, blame)));
@@ -188,7 +182,7 @@ async function work(
   task: Exclude<ThreadTask, { readonly kind: "plan" }>,
   calculation: Calculation,
   files: Files,
-  tell: (said: Question) => void,
+  { ask, tell }: Pick<ReturnType<typeof threadPort>, "ask" | "tell">,
 ): Promise<unknown> {
   switch (task.kind) {
     case "compute": {
@@ -201,6 +195,7 @@ async function work(
         onFailed: (chunks) => {
           failed = chunks;
         },
+        ...(task.keeps && { onKept: async (body: Uint8Array) => void (await ask({ say: "keep", body })) }),
       });
       return { bytes, failed };
     }

@@ -108,7 +108,10 @@ export function poolOf(settings: PoolSettings): UserCode {
       return (await run({ kind: "plan", ...task }, options, sink)).value as PlannedChunks;
     },
     async compute(task, options) {
-      const { value, ...times } = await run({ kind: "compute", ...task }, options);
+      const { value, ...times } = await run(
+        { kind: "compute", keeps: options.onKept !== undefined, ...task },
+        options,
+      );
       const { ms, waitedMs, busyMs } = times;
       return { ...(value as Pick<ComputeOutput, "bytes" | "failed">), ms, waitedMs, busyMs };
     },

@@ -27,13 +27,13 @@ export type ThreadTask = {
 
 export type ThreadWork =
   | ({ readonly kind: "plan" } & CalculationTask)
-  | ({ readonly kind: "compute" } & ComputeTask)
+  | ({ readonly kind: "compute"; readonly keeps: boolean } & ComputeTask)
   | ({ readonly kind: "fold" } & FoldTask)
   | ({ readonly kind: "ask" } & AskTask)
   | ({ readonly kind: "finish" } & FinishTask);
 
 /**
- * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan or a file to save,
+ * From the thread: it has taken the task, `thread` being its own id, or it hands over inputs of a plan, a file to save or what is kept,
  * each answered by `go`; or it asks for files. A message is a list of these, and a reply has its question's `id`.
  */
 type FromThread = { readonly id: number } & Question;
@@ -43,6 +43,8 @@ export type Question =
   /** A chunk threw, and is computed again by this task. */
   | ({ readonly say: "threw" } & ChunkFailure)
   | { readonly say: "save"; readonly name: string; readonly body: Uint8Array }
+  /** Of a pack that lacks chunks: what another attempt can begin with. */
+  | { readonly say: "keep"; readonly body: Uint8Array }
   /** User code printed a line, or as the last thing so many that were not sent. */
   | { readonly say: "printed"; readonly line?: PrintedLine; readonly more?: number }
   | { readonly say: "list"; readonly source: string; readonly cursor: string | undefined }
@@ -173,7 +175,7 @@ export function threadPort(port: MessagePort): {
 }
 
 function movedWith(question: Question): ArrayBuffer[] {
-  if (question.say === "save") return [question.body.buffer as ArrayBuffer];
+  if (question.say === "save" || question.say === "keep") return [question.body.buffer as ArrayBuffer];
   return question.say === "read" && question.spare !== undefined ? [question.spare] : [];
 }
 

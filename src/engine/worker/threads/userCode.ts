@@ -2,6 +2,7 @@ import type { ChunkRetry } from "../../calculation/chunkAttempts.ts";
 import type { ResultBytes } from "../../calculation/contract.ts";
 import type { CoveringPart } from "../../calculation/foldParts.ts";
 import type { GapsAllowed } from "../../calculation/gaps.ts";
+import type { KeptFold } from "../../calculation/packFold.ts";
 import type { ChunkFailure } from "../../calculation/runJob.ts";
 import type { ChunkRange, PlannedChunks, SampleTime } from "../../calculation/timeChunks.ts";
 import type { FailedChunk } from "../../model/errors.ts";
@@ -48,6 +49,8 @@ export type ComputeTask = CalculationTask &
     readonly retry?: ChunkRetry | undefined;
     /** Fewer chunks at the same time than the calculation allows. */
     readonly atOnceMax?: number | undefined;
+    /** What earlier attempts have of the pack. */
+    readonly kept?: readonly KeptFold[] | undefined;
   };
 
 /** `[from, to)`: what the fold covers. */
@@ -105,6 +108,8 @@ export interface TaskOptions {
   readonly onStart?: (chunkNow?: () => number | undefined) => void | Promise<void>;
   /** Stores a file that a chunk saves; without it none is stored. */
   readonly onSave?: ((name: string, body: Uint8Array) => Promise<void>) | undefined;
+  /** Stores what another attempt at a pack can begin with, before the task ends; must not reject. */
+  readonly onKept?: ((kept: Uint8Array) => Promise<void>) | undefined;
   /** A chunk threw, and is computed again within this task; called for the first of them. */
   readonly onThrew?: ((failure: ChunkFailure) => void) | undefined;
   /** Gets each line that user code prints, and at last how many more there were. */
