@@ -22,6 +22,7 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     const run = ledger.record(place.id, place.uid);
     if (run.deleteAskedMs !== undefined) return undefined;
     if (isUnnamedResult(place, run)) return undefined;
+    if (isKeptOfWhole(place, run)) return undefined;
     if (!/^(parts|nodes)\//.test(place.rest)) return "nobody asked for its deletion";
     if (run.spec?.keepPartials === true) return "a later run may reuse it";
     const complete = [...run.manifests.values()].some((manifest) => manifest.complete);
@@ -33,6 +34,12 @@ export function onlyWorthlessIsDeleted({ ledger, report }: Scene): Check {
     const isResult =
       kind === "result" && /^(\d+\/[^/]+\/result\.\w+|answers\/[^/]+(\.\w+|\/\d+))$/.test(rest);
     return isResult && ![...run.manifests.values()].some(({ blob }) => blob.endsWith(`/${rest}`));
+  }
+
+  /** What attempts at a pack kept of it is worthless once its partial lacks nothing. */
+  function isKeptOfWhole({ rest }: { readonly rest: string }, { parts, gapped }: RunRecord): boolean {
+    const pack = Number(/^kept\/\d+\/(\d+)$/.exec(rest)?.[1]);
+    return parts.has(pack) && !gapped.has(pack);
   }
 
   /** A command that came when all was over is answered by the final state. Of a broken submit there is nothing else. */

@@ -54,6 +54,8 @@ export const leftByEveryRun = [
   /^(plan|state)\.json$/,
   /^plan\/[^/]+\/\d+$/,
   /^failed\//,
+  // Whoever wrote the whole partial died before it deleted this, or a slower attempt failed after that.
+  /^kept\/\d+\/\d+$/,
   /^\d+\/manifest\.json$/,
   /^\d+\/[^/]+\/result\.\w+$/,
   /^\d+\/hashes\/\d+$/,

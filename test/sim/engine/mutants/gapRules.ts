@@ -3,8 +3,66 @@ import { edit, type Mutant } from "./mutant.ts";
 const one = "one bad chunk of a tolerant run loses one chunk, and the retry computes its pack alone";
 const severalDoomed = "several doomed chunks of one pack are found one after the other";
 
+const failedRun = "a retry of a run that failed at a chunk computes no other chunk twice";
+const gappedRun =
+  "a retry of a tolerant run computes the chunks that failed, also where one of them fails again";
+const longWait = "an attempt after a wait of minutes computes the chunk that threw, and no other again";
+
 /** Chunks that fail without their pack. */
 export const gapRules: readonly Mutant[] = [
+  {
+    without: "what a pack that failed keeps",
+    rule: "failed chunks",
+    killedBy: "the scenario's own end",
+    cases: [failedRun],
+    edits: edit("computeChunks", "await calls.onLeft?.(new Map(left));", ""),
+  },
+  {
+    without: "chunks that were computed beyond the one that failed",
+    rule: "failed chunks",
+    killedBy: "the scenario's own end",
+    cases: [failedRun],
+    edits: edit("computeChunks", "new Map(left)", "new Map()"),
+  },
+  {
+    without: "what a pack with gaps keeps",
+    rule: "failed chunks",
+    killedBy: "the scenario's own end",
+    cases: [gappedRun],
+    edits: edit("runCompute", "const kept = fold.kept();", "const kept = undefined;"),
+  },
+  {
+    without: "what an earlier attempt of the same generation kept",
+    rule: "failed chunks",
+    killedBy: "the scenario's own end",
+    cases: [longWait],
+    edits: edit("keptFolds", "message.send === 1 && attemptOf(message) === 1", "message.send === 1"),
+  },
+  {
+    without: "the end of what is kept",
+    rule: "failed chunks",
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [failedRun, gappedRun],
+    edits: edit("runCompute", "to: span.from + span.size", "to: span.from + span.size + 1"),
+  },
+  {
+    without: "the gap between what is kept",
+    rule: "failed chunks",
+    killedBy: "the result is the fold of what the manifest says",
+    cases: [failedRun, gappedRun],
+    edits: edit("packFold", "{ from: first, size, bytes }", "{ from: first, size: 2 * size, bytes }"),
+  },
+  {
+    without: "a partial before what was kept is deleted",
+    rule: "deletions",
+    killedBy: "deleted only what is worthless",
+    cases: [gappedRun],
+    edits: edit(
+      "computePack",
+      "const output = { bytes, ms,",
+      "await keeping.remove();\n  const output = { bytes, ms,",
+    ),
+  },
   {
     without: "the other chunks of a pack of which one fails",
     rule: "failed chunks",

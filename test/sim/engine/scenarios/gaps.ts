@@ -29,6 +29,32 @@ const deliverAgain = async ({ engine, world }: Script, message: WorkMessage): Pr
   await world.finish(storage.queues.send(names.urgent, encodeMessage(message)));
 };
 
+/** How often each chunk was computed since the run was planned. */
+function counted() {
+  const times = new Map<number, number>();
+  const chunkMs = (chunk: number): number => {
+    times.set(chunk, (times.get(chunk) ?? 0) + 1);
+    return 50;
+  };
+  const submit = async (script: Script, request: Parameters<Script["submit"]>[0]): Promise<void> => {
+    await script.submit(request);
+    // Samples of the plan are computed and thrown away.
+    await script.until("it is planned", () => script.run()?.plan !== undefined);
+    times.clear();
+  };
+  return { times, chunkMs, submit };
+}
+
+/** Of chunks below `chunks` all but `bad`: those that were not computed exactly once. */
+const notOnce = (times: ReadonlyMap<number, number>, chunks: number, bad: readonly number[]): string =>
+  Array.from({ length: chunks }, (_, chunk) => chunk)
+    .filter((chunk) => !bad.includes(chunk) && times.get(chunk) !== 1)
+    .map((chunk) => `${chunk} ${times.get(chunk) ?? 0} times`)
+    .join();
+
+const keptBlobs = ({ run }: Script): number =>
+  [...(run()?.blobs.keys() ?? [])].filter((name) => name.includes("/kept/")).length;
+
 const hasGaps = ({ run }: Script): boolean =>
   run()?.state?.chunksFailed === 1 && run()?.state?.packsFailed === 0;
 
@@ -48,6 +74,70 @@ export const gaps: Readonly<Record<string, Scenario>> = {
       script.must(missing(script, 2) === "", "nothing is missing in the end");
       script.must(computed(script, 2) === "2", `the retry computes ${computed(script, 2)}`);
     }),
+
+  "a retry of a run that failed at a chunk computes no other chunk twice": () => {
+    const { times, chunkMs, submit } = counted();
+    return play({ seed: 55, chunkMs }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.broken.chunks.add(3);
+      await submit(script, { id: "r", chunks: 32, packSize: 32, retryAfterS: [0] });
+      await script.untilEnded(1);
+      script.mustBe("failed");
+      script.must(times.get(31) === undefined, "the pack was computed to its end before the run failed");
+      script.must(keptBlobs(script) === 1, "what was computed is kept");
+      script.broken.chunks.clear();
+      const before = times.get(3) ?? 0;
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.mustBe("complete", 2);
+      script.must(missing(script, 2) === "", "nothing is missing in the end");
+      script.must(times.get(3) === before + 1, "the chunk that failed was computed once more");
+      script.must(notOnce(times, 32, [3]) === "", `chunks were computed: ${notOnce(times, 32, [3])}`);
+      script.must(keptBlobs(script) === 0, "nothing is kept of a pack that is whole");
+    });
+  },
+
+  "a retry of a tolerant run computes the chunks that failed, also where one of them fails again": () => {
+    const { times, chunkMs, submit } = counted();
+    return play({ seed: 56, tree: deepTree, large: true, chunkMs }, async (script) => {
+      const { broken } = script;
+      script.start({ breakAfterMs: 4_000 });
+      const bad = [19, 22, 40];
+      for (const chunk of bad) broken.chunks.add(chunk);
+      await submit(script, {
+        ...{ id: "r", chunks: 61, packSize: 7, list: true, retryAfterS: [0] },
+        tolerate: { chunks: 3 },
+      });
+      await script.untilEnded(1);
+      broken.chunks.delete(22);
+      await script.tell("retry");
+      await script.untilEnded(2);
+      script.must(missing(script, 2) === "19-20,40-41", `the retry lacks ${missing(script, 2)}`);
+      broken.chunks.clear();
+      await script.tell("retry");
+      await script.untilEnded(3);
+      script.must(missing(script, 3) === "", "nothing is missing in the end");
+      script.must(notOnce(times, 61, bad) === "", `chunks were computed: ${notOnce(times, 61, bad)}`);
+      script.must(keptBlobs(script) === 0, "nothing is kept of packs that are whole");
+    });
+  },
+
+  "an attempt after a wait of minutes computes the chunk that threw, and no other again": () => {
+    const { times, chunkMs, submit } = counted();
+    return play({ seed: 57, chunkMs }, async (script) => {
+      script.start({ breakAfterMs: 4_000 });
+      script.broken.chunks.add(3);
+      script.onDelivery = ({ message }) => {
+        if ((message?.tries ?? 0) > 1) script.broken.chunks.clear();
+      };
+      await submit(script, { id: "r", chunks: 16, packSize: 16, retryAfterS: [120] });
+      await script.untilEnded(1);
+      script.mustBe("complete");
+      script.must(times.get(3) === 3, `the chunk that threw was computed ${times.get(3)} times`);
+      script.must(notOnce(times, 16, [3]) === "", `chunks were computed: ${notOnce(times, 16, [3])}`);
+      script.must(keptBlobs(script) === 0, "nothing is kept of a pack that is whole");
+    });
+  },
 
   "a run that tolerates nothing fails at its first bad chunk and names it, and no partial has gaps": () =>
     play({ seed: 42, chunkMs: () => 20 }, async (script) => {
