@@ -4,6 +4,9 @@ What a function gets has crossed as JSON: lists, dicts with text keys, text, num
 double: -0.0 arrives as 0. NaN, infinity and an integer beyond 2**53 - 1 are refused; text can carry them.
 A partial may be `bytes` where the definition says `parts: "bytes"`. What is printed becomes lines of `leasefold logs`.
 
+With `serve(concurrency=32, …)` so many calls run at the same time, each in a thread: for functions that wait. `concurrency`
+in the definition says how many chunks there are to compute.
+
 The process ends when its input does, even while a function runs. Not promised: that for native code which never gives
 up the interpreter's lock; the worker kills that at the time limit.
 """
@@ -18,6 +21,7 @@ import sys
 import sysconfig
 import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Callable, Iterable, Optional, Sequence, Union
 
@@ -78,35 +82,40 @@ def serve(
     merge: Callable[[Part, Part, dict[str, Any]], Part],
     zero: Callable[[dict[str, Any]], Part],
     finish: Optional[Callable[[Part, Context], Any]] = None,
+    concurrency: int = 1,
 ) -> None:
     """Answers requests until the input ends; in a child of `multiprocessing` it does nothing.
 
-    Without `finish` the folded partial is the result.
+    Without `finish` the folded partial is the result. Above 1 the functions are called in threads, so many at the same time.
     """
     if _is_child():
         return
     requests, out = _pipes()
+    sending = threading.Lock()
+    asked: dict[int, queue.Queue[Message]] = {}
 
     def send(said: dict[str, Any], frames: Sequence[bytes] = ()) -> None:
         line = json.dumps({**said, "bytes": [len(one) for one in frames]}, allow_nan=False, default=_plain)
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        out.write(line.encode() + b"\n")
-        for one in frames:
-            out.write(one)
-        out.flush()
+        with sending:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            out.write(line.encode() + b"\n")
+            for one in frames:
+                out.write(one)
+            out.flush()
 
-    def ask(question: dict[str, Any]) -> Message:
-        send(question)
-        said, frames = requests.get()
-        if "error" in said:
-            raise OSError(said["error"])
-        return said, frames
+    def files_of(call: int) -> Files:
+        def ask(question: dict[str, Any]) -> Message:
+            send(question if concurrency == 1 else {"id": call, **question})
+            said, frames = (requests if concurrency == 1 else asked[call]).get()
+            if "error" in said:
+                raise OSError(said["error"])
+            return said, frames
 
-    files = Files(ask)
+        return Files(ask)
 
     def answer(said: dict[str, Any], frames: list[bytes]) -> Any:
-        call, params = said["call"], said["params"]
+        call, params, files = said["call"], said["params"], files_of(said["id"])
         if call == "plan":
             planned = plan(params, files)
             return planned if isinstance(planned, int) else list(planned)
@@ -121,10 +130,7 @@ def serve(
             return finish(parts[0], Context(params, said["folded"], said["count"]))
         raise ValueError(f"there is no {call}")
 
-    calls = ["plan", "compute", "merge", "zero"] + ([] if finish is None else ["finish"])
-    send({"leasefold": 1, "calls": calls})
-    while True:
-        said, frames = requests.get()
+    def handle(said: dict[str, Any], frames: list[bytes]) -> None:
         try:
             value = answer(said, frames)
             if isinstance(value, Result):
@@ -138,6 +144,31 @@ def serve(
         except Exception as error:
             traceback.print_exc()
             send({"id": said["id"], "error": f"{type(error).__name__}: {error}", "at": _place(error)})
+
+    def handle_in_thread(said: dict[str, Any], frames: list[bytes]) -> None:
+        try:
+            handle(said, frames)
+        except BaseException as error:
+            # What would end the program in its main thread ends it here too.
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1)
+        finally:
+            del asked[said["id"]]
+
+    calls = ["plan", "compute", "merge", "zero"] + ([] if finish is None else ["finish"])
+    send({"leasefold": 1, "calls": calls, **({} if concurrency == 1 else {"concurrency": concurrency})})
+    if concurrency == 1:
+        while True:
+            handle(*requests.get())
+    pool = ThreadPoolExecutor(concurrency)
+    while True:
+        said, frames = requests.get()
+        if "call" in said:
+            asked[said["id"]] = queue.Queue()
+            pool.submit(handle_in_thread, said, frames)
+        else:
+            asked[said["id"]].put((said, frames))
 
 
 def _is_child() -> bool:

@@ -4,10 +4,11 @@ import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { resourceLimits } from "node:worker_threads";
-import { threadSpareMb } from "../../engine/calculation/attempt.ts";
+import { outsideChunks, threadSpareMb } from "../../engine/calculation/attempt.ts";
 import { killGroup, tellChild } from "../../engine/calculation/childProcesses.ts";
 import type { FileFact, Files } from "../../engine/calculation/files.ts";
 import { messageOf } from "../../engine/model/errors.ts";
+import { calculationLimits } from "../../engine/model/limits.ts";
 import { encodeMessage, type Message, messageReader } from "./messages.ts";
 
 /** How a process is started. */
@@ -24,6 +25,8 @@ export interface Call {
   readonly said: object;
   readonly frames?: readonly Uint8Array[];
   readonly files?: Files;
+  /** The index of the chunk that is computed. */
+  readonly chunk?: number;
 }
 
 /** Time in which a process whose input has ended ends by itself. */
@@ -33,18 +36,22 @@ const measureEveryMs = 100;
 const lastLines = 3;
 
 /**
- * One process for the calls of this thread, one after the other: started by the first, and again by the next one after it has
- * ended. A call fails with a reason if the process ends, is killed, writes what is no answer, or takes more memory than a thread may.
+ * One process for the calls of this thread: started by the first, and again by the next one after it has ended. It gets one
+ * call after the other, or as many at the same time as its greeting allows. A call fails with a reason if the process ends, is
+ * killed, writes what is no answer, or takes more memory than a thread may.
  *
- * Not promised: that a call ends. At the time limit the owner of this thread kills the process. Memory is measured on Linux alone,
- * ten times a second, without that of further processes that it starts.
+ * Not promised: that a call ends. At the time limit the owner of this thread kills the process. Nor, of calls at the same time,
+ * that what is printed is told with its chunk, or which of them ended the process: all of them fail, and each of these is then
+ * called alone. Memory is measured on Linux alone, ten times a second, without that of further processes that it starts.
  */
 export function commandProcess(start: Start) {
   let running: Running | undefined;
-  let before: Promise<unknown> = Promise.resolve();
   let id = 0;
+  const places = placesOf();
+  /** Chunks that were computed as a process ended. */
+  const suspects = new Set<unknown>();
 
-  async function answerTo({ name, said, frames = [], files }: Call): Promise<Message> {
+  async function answerTo({ name, said, frames = [], files, chunk }: Call): Promise<Message> {
     // A thread that waits for tasks hears of nothing: whether the process has ended since, it learns now.
     for (let turn = 0; turn < 2; turn += 1) await nextTurn();
     if (running?.ended() !== false) running = undefined;
@@ -52,16 +59,11 @@ export function commandProcess(start: Start) {
     const child = running;
     const release = child.use();
     try {
-      await child.greeting();
+      places.widen(await child.greeting());
       id += 1;
-      child.write({ id, call: name, ...said }, frames);
-      for (;;) {
-        const answer = await child.next();
-        if ("ask" in answer.said) child.write(...(await reply(answer.said, files)));
-        else if (answer.said["id"] === id) return answer;
-        else throw new Error("it gave an answer that nobody asked for");
-      }
+      return await child.ask(id, { call: name, ...said }, frames, files);
     } catch (error) {
+      if (chunk !== undefined) suspects.add(chunk);
       const why = await child.kill(messageOf(error));
       throw new Error(`the process of ${start.command.join(" ")} failed: ${why}`, { cause: error });
     } finally {
@@ -74,9 +76,9 @@ export function commandProcess(start: Start) {
   return {
     /** Throws what the process says of an error, or why there is no answer. */
     async call(call: Call): Promise<Message> {
-      const turn = before.then(() => answerTo(call));
-      before = turn.catch(() => {});
-      const answer = await turn;
+      const leave = await places.take(suspects.has(call.chunk));
+      const answer = await answerTo(call).finally(leave);
+      suspects.delete(call.chunk);
       const { error, at } = answer.said;
       if (error === undefined) return answer;
       throw new Error(`${String(error).slice(0, 2_000)}${at ? ` (${String(at)})` : ""}`);
@@ -85,11 +87,56 @@ export function commandProcess(start: Start) {
     has: (name: string): boolean => running?.calls().includes(name) ?? false,
     /** Ends the process, after the calls so far. */
     async end(): Promise<void> {
-      await before;
+      const leave = await places.take(true);
       await running?.end();
       running = undefined;
+      suspects.clear();
+      leave();
     },
   };
+}
+
+/** Places for calls at the same time, in their order; whoever takes all waits until nobody has one. */
+function placesOf() {
+  let [most, taken] = [1, 0];
+  const waiting: { readonly all: boolean; readonly go: (leave: () => void) => void }[] = [];
+  const admit = (): void => {
+    for (let [first] = waiting; first !== undefined; [first] = waiting) {
+      if (first.all ? taken > 0 : taken >= most) return;
+      waiting.shift();
+      const needs = first.all ? most : 1;
+      taken += needs;
+      first.go(() => {
+        taken -= needs;
+        admit();
+      });
+    }
+  };
+  return {
+    take: (all: boolean): Promise<() => void> =>
+      new Promise((go) => {
+        waiting.push({ all, go });
+        admit();
+      }),
+    widen(to: number): void {
+      if (to <= most) return;
+      most = to;
+      admit();
+    },
+  };
+}
+
+interface Greeting {
+  /** Of its functions. */
+  readonly names: readonly unknown[];
+  readonly concurrency: number;
+}
+
+/** A call without an answer. */
+interface Open {
+  readonly files: Files | undefined;
+  readonly resolve: (answer: Message) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 type Running = ReturnType<typeof startProcess>;
@@ -129,8 +176,12 @@ function startProcess({ command: [file, ...args], folder, env, unchanged }: Star
   const endLine = (): void => void (begun !== "" && take("\n"));
   child.stderr.setEncoding("utf8").on("data", take);
   const messages = messagesOf(child);
-  let greeting: Promise<readonly unknown[]> | undefined;
+  let greeting: Promise<Greeting> | undefined;
   let calls: readonly unknown[] = [];
+  const open = new Map<unknown, Open>();
+  let reads = false;
+  let uses = 0;
+  let unwatch = (): void => {};
 
   const next = async (): Promise<Message> => {
     const { done, value } = await messages.next();
@@ -139,13 +190,50 @@ function startProcess({ command: [file, ...args], folder, env, unchanged }: Star
     kill();
     throw new Error(await ended);
   };
-  const greet = async (): Promise<readonly unknown[]> => {
+  const greet = async (): Promise<Greeting> => {
     const { said } = await next();
-    if (said["leasefold"] !== 1 || !Array.isArray(said["calls"]))
-      throw new Error("it does not greet as version 1");
+    const { calls: names, concurrency = 1 } = said;
+    if (said["leasefold"] !== 1 || !Array.isArray(names)) throw new Error("it does not greet as version 1");
+    const isNumber = Number.isSafeInteger(concurrency) && (concurrency as number) >= 1;
+    if (!isNumber || (concurrency as number) > calculationLimits.concurrencyMax)
+      throw new Error(`it greets with concurrency ${String(concurrency).slice(0, 40)}`);
     // A script that was replaced while it was read.
     unchanged();
-    return said["calls"];
+    return { names, concurrency: concurrency as number };
+  };
+  const write = (said: object, frames: readonly Uint8Array[]): void =>
+    void child.stdin.write(encodeMessage(said, frames));
+  /** Reads as long as a call waits for its answer. */
+  const readAnswers = async (concurrency: number): Promise<void> => {
+    while (open.size > 0) {
+      const { said, frames } = await next();
+      const isQuestion = "ask" in said;
+      const [only] = isQuestion && concurrency === 1 ? open.keys() : [];
+      const of = only ?? said["id"];
+      const call = open.get(of);
+      if (call === undefined) throw new Error("it gave an answer that nobody asked for");
+      if (isQuestion)
+        void reply(said, call.files).then(([answer, body]) =>
+          write(concurrency === 1 ? answer : { id: of, ...answer }, body),
+        );
+      else {
+        open.delete(of);
+        call.resolve({ said, frames });
+      }
+    }
+    // At once: a call that comes now begins to read again.
+    reads = false;
+  };
+  const read = async (concurrency: number): Promise<void> => {
+    if (reads) return;
+    reads = true;
+    try {
+      await readAnswers(concurrency);
+    } catch (error) {
+      for (const call of open.values()) call.reject(error);
+      open.clear();
+      reads = false;
+    }
   };
   const end = async (): Promise<void> => {
     child.stdin.end();
@@ -153,23 +241,49 @@ function startProcess({ command: [file, ...args], folder, env, unchanged }: Star
     kill();
     await ended;
   };
+  const stopUse = (): void => {
+    uses -= 1;
+    if (uses > 0) return;
+    endLine();
+    unwatch();
+    refer(child, "unref");
+  };
   return {
-    next,
     end,
     ended: () => over,
     calls: () => calls,
-    async greeting(): Promise<void> {
+    /** How many calls it takes at the same time. */
+    async greeting(): Promise<number> {
       greeting ??= greet();
-      calls = await greeting;
+      const { names, concurrency } = await greeting;
+      calls = names;
+      return concurrency;
     },
-    write: (said: object, frames: readonly Uint8Array[]): void =>
-      void child.stdin.write(encodeMessage(said, frames)),
-    /** Keeps this thread for the process, prints for the caller, and watches the memory, until the returned function is called. */
+    /** The answer to a call, after the greeting. */
+    async ask(
+      id: number,
+      said: object,
+      frames: readonly Uint8Array[],
+      files: Files | undefined,
+    ): Promise<Message> {
+      const { promise, resolve, reject } = Promise.withResolvers<Message>();
+      open.set(id, { files, resolve, reject });
+      write({ id, ...said }, frames);
+      void read((await greeting)?.concurrency ?? 1);
+      return promise;
+    },
+    /** Keeps this thread for the process, prints for its callers, and watches the memory, until the returned function is called. */
     use(): () => void {
+      uses += 1;
+      // Nobody knows whose lines these are once two are at work.
+      if (uses > 1) {
+        print = outsideChunks(() => AsyncLocalStorage.bind((line: string) => console.error(line)));
+        return stopUse;
+      }
       // Lines of an earlier call, which may be of another run, are no part of an error of this one.
       printed.length = 0;
       print = AsyncLocalStorage.bind((line) => console.error(line));
-      const unwatch =
+      unwatch =
         pid === undefined
           ? () => {}
           : watchMemoryOf(pid, (text) => {
@@ -177,11 +291,7 @@ function startProcess({ command: [file, ...args], folder, env, unchanged }: Star
               kill();
             });
       refer(child, "ref");
-      return () => {
-        endLine();
-        unwatch();
-        refer(child, "unref");
-      };
+      return stopUse;
     },
     /** Kills it, if it still runs, and gives the reason with what it printed last. */
     async kill(why: string): Promise<string> {

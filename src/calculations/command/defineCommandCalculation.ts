@@ -33,6 +33,8 @@ export interface CommandDefinition<Params> {
   readonly version?: string;
   /** As in `Calculation`. */
   readonly byInput?: boolean;
+  /** As in `Calculation`; the program's greeting says how many of these it takes at the same time. */
+  readonly concurrency?: number;
 }
 
 type Part = JsonValue | Uint8Array;
@@ -45,7 +47,7 @@ const sameEverywhere = { OMP_NUM_THREADS: "1", PYTHONHASHSEED: "0", PYTHONDONTWR
 
 /**
  * A calculation whose functions a program computes: one process for each worker thread, which answers one request after the
- * other. The page CALCULATIONS describes what they say. Throws if a file is missing.
+ * other, or several at the same time. The page CALCULATIONS describes what they say. Throws if a file is missing.
  */
 export function defineCommandCalculation<Params>(
   definition: CommandDefinition<Params>,
@@ -60,6 +62,7 @@ export function defineCommandCalculation<Params>(
     parts = "json",
     version,
     byInput,
+    concurrency,
   } = definition;
   const codeFiles = Object.fromEntries(files.map((file) => [file, join(folder, file)]));
   const hashes = (): string =>
@@ -92,13 +95,14 @@ export function defineCommandCalculation<Params>(
     ...{ name, summary, params: schema, codeFiles },
     ...(version === undefined ? {} : { version }),
     ...(byInput === undefined ? {} : { byInput }),
+    ...(concurrency === undefined ? {} : { concurrency }),
     ...(parts === "bytes" ? { codec: asItIs } : {}),
     async plan(params, { files: blobs }) {
       const { said } = await program.call({ name: "plan", said: { params }, files: blobs });
       return said["value"] as Plan<JsonValue>;
     },
     compute: ({ index, count, input, params, files: blobs }) =>
-      partFrom({ name: "compute", said: { params, index, count, input }, files: blobs }),
+      partFrom({ name: "compute", said: { params, index, count, input }, files: blobs, chunk: index }),
     merge(a, b, params) {
       const { said, ...frames } = carried(a, b);
       return partFrom({ name: "merge", said: { params, ...said }, ...frames });

@@ -16,6 +16,9 @@ const chunks = new AsyncLocalStorage<number>();
 export const withinChunk = <T>(index: number, compute: () => Promise<T>): Promise<T> =>
   chunks.run(index, compute);
 
+/** Runs what belongs to no chunk, though one has called it. */
+export const outsideChunks = <T>(run: () => T): T => chunks.exit(run);
+
 /** The chunk in which this code runs; absent outside of any. */
 export const chunkNow = (): number | undefined => chunks.getStore();
 

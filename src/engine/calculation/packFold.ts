@@ -1,5 +1,5 @@
 import { CorruptDataError } from "../model/errors.ts";
-import type { Span } from "../model/foldTree.ts";
+import type { Span, TreeFold } from "../model/foldTree.ts";
 import { limits } from "../model/limits.ts";
 import type { Range } from "../model/packs.ts";
 import type { AnyCalculation } from "./contract.ts";
@@ -92,7 +92,7 @@ export function packFold(
     /** Chunks come in order; one that is passed over is a gap. */
     add: (index: number, part: unknown): Promise<void> => add(index, part, true),
     /** The largest spans of the pack, as `TreeFold` gives them. */
-    async end() {
+    async end(): ReturnType<TreeFold<unknown>["end"]> {
       await putBefore(to, true);
       if (!hasGaps && at === to) return run.end(coverTo);
       await closeRun(true);

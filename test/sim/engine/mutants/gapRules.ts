@@ -46,13 +46,6 @@ export const gapRules: readonly Mutant[] = [
     edits: edit("runCompute", "to: span.from + span.size", "to: span.from + span.size + 1"),
   },
   {
-    without: "the gap between what is kept",
-    rule: "failed chunks",
-    killedBy: "the result is the fold of what the manifest says",
-    cases: [failedRun, gappedRun],
-    edits: edit("packFold", "{ from: first, size, bytes }", "{ from: first, size: 2 * size, bytes }"),
-  },
-  {
     without: "a partial before what was kept is deleted",
     rule: "deletions",
     killedBy: "deleted only what is worthless",
