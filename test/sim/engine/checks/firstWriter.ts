@@ -27,6 +27,8 @@ export function firstWriterWins({ ledger, report }: Scene): Check {
     if ("uid" in place && before !== undefined && before !== after && after === plans.get(place.uid)) return;
     // Notes of attempts tell of the latest, and nothing is folded or judged by their bytes.
     if (place.kind === "run" && /\.(begun|tried)$|^failed\/code\./.test(place.rest)) return;
+    // Each says itself what it has, and another attempt may have more.
+    if (place.kind === "run" && /^kept\/\d+\/\d+$/.test(place.rest)) return;
     if (place.kind === "run" && isCured(ledger.record(place.id, place.uid), place.rest, effect.contentType))
       return;
     if ((place.kind === "run" && place.rest !== "state.json") || place.kind === "result") {
