@@ -11,7 +11,7 @@ import { ThreadEndedError } from "../../src/engine/model/chunkErrors.ts";
 import { CalculationError } from "../../src/engine/model/errors.ts";
 import { indexesOf, powerFrom } from "../../src/engine/model/packs.ts";
 import type { Clock, Random } from "../../src/engine/storage/ports.ts";
-import { urgentFirst } from "../../src/engine/worker/threads/urgentFirst.ts";
+import { threadSlots } from "../../src/engine/worker/threads/threadSlots.ts";
 import type { ComputeOutput, TaskOptions, UserCode } from "../../src/engine/worker/threads/userCode.ts";
 import { limited, type Told } from "./limited.ts";
 import { shapeOf } from "./plainTree.ts";
@@ -104,13 +104,7 @@ export function rangesCode(
   random: Random,
   options: RangesOptions = {},
 ): UserCode {
-  const places = urgentFirst(threads);
-
-  async function hold({ urgent, isolated }: Parameters<UserCode["hold"]>[0]): Promise<() => void> {
-    const needs = isolated === true ? threads : 1;
-    await places.take(urgent, needs);
-    return () => places.leave(needs);
-  }
+  const { hold } = threadSlots(threads, clock);
 
   /** Runs on a thread under the limits that the real pool keeps. */
   async function onThread<T>(

@@ -152,6 +152,12 @@ export const limits = {
   /** The host hides a taken message for ten minutes, hard-coded (Azure/azure-webjobs-sdk QueueListener.cs). */
   hostHidesMs: 600_000,
 
+  // Threads.
+  /** A thread is overdue after twice the time that its task was planned for, but not before this. */
+  noThreadMs: 10_000,
+  /** The next one is kept this long for urgent work: the host deletes a message and polls, and a worker reads a few blobs. */
+  keptForUrgentMs: 500,
+
   // Heartbeats.
   /** Work is in its process's heartbeat once it has lasted for twice the median of its run, but not before this */
   heartbeatAfterMs: 1_000,

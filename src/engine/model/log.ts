@@ -102,6 +102,8 @@ export const logEvents = {
   workDone: event<Attempted & { outcome: string }>("debug", "work-done"),
   workFailed: event<Attempted & { code: string; message: string; last: boolean }>("warn", "work-failed"),
   workDropped: event<Piece & { why: string }>("info", "work-dropped"),
+  /** All threads were overdue, so its message went back to the queue. */
+  workPutBack: event<Piece & { ms: number }>("info", "work-put-back"),
   messageDropped: event<{ queue: string; code: string; message: string; sha256: string }>(
     "warn",
     "message-dropped",

@@ -163,7 +163,9 @@ async function computed(
   const { from, to } = chunksOfPack(plan, message.pack);
   const coverTo = coverOfPack(plan, message.pack).to;
   const task = { calculation, params, from, to, count: plan.chunks, coverTo, ...how };
-  const options = { ...taskOptions(ports, attempt, delivery.urgent), onSave, onKept, onThrew };
+  const expectedMs = plan.packMs;
+  const saved = { onSave, onKept, onThrew };
+  const options = { ...taskOptions(ports, attempt, delivery.urgent), expectedMs, ...saved };
   return ports.userCode.compute(inputs === undefined ? task : { ...task, inputs }, options);
 }
 

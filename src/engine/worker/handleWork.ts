@@ -20,6 +20,7 @@ import type { ChunkNow, HeldWork } from "./heartbeats.ts";
 import { stillWanted } from "./markerWatch.ts";
 import { planRun } from "./plan.ts";
 import type { Attempt, Delivery, WorkerPorts } from "./ports.ts";
+import { NoThreadError } from "./threads/threadSlots.ts";
 
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
@@ -56,6 +57,8 @@ async function handleOne(
     ports.log(logEvents.workDone({ ...pieceOf(message), ms, waitedMs, ...done }));
   } catch (error) {
     await endAttempt(ports, message, { ...delivery, held, startedMs }, error);
+    // Until then the host takes no other message in its place.
+    if (error instanceof NoThreadError) await error.freed;
   }
 }
 

@@ -23,6 +23,7 @@ import {
   StorageLostError,
   type WorkerPorts,
 } from "../ports.ts";
+import { NoThreadError } from "../threads/threadSlots.ts";
 import { enqueueAgain, recordDropped } from "./decodeDelivery.ts";
 import { endSend, noteTried } from "./endSend.ts";
 import { outputThere } from "./outputThere.ts";
@@ -54,10 +55,10 @@ const passingInPlan: ReadonlySet<string> = new Set(["file-missing", "file-change
 
 /**
  * What becomes of a message whose attempt did not succeed: it is completed (`drop`); recorded as one that nobody can act
- * on (`malformed`); enqueued as it is (`enqueue-again`) or as the next attempt of its send (`next-attempt`); or its send
- * ends with a record or an answer (`end`).
+ * on (`malformed`); enqueued as it is, at once (`put-back`) or for later (`enqueue-again`), or as the next attempt of its send
+ * (`next-attempt`); or its send ends with a record or an answer (`end`).
  */
-export type Fate = "drop" | "malformed" | "enqueue-again" | "next-attempt" | "end";
+export type Fate = "drop" | "malformed" | "put-back" | "enqueue-again" | "next-attempt" | "end";
 
 /**
  * `last`: no attempt of this send is left, or none could succeed. `asked`: a client waits for the answer, so every
@@ -65,6 +66,7 @@ export type Fate = "drop" | "malformed" | "enqueue-again" | "next-attempt" | "en
  */
 export function fateOf(error: unknown, { last, asked }: { last: boolean; asked: boolean }): Fate {
   if (error instanceof DroppedError) return "drop";
+  if (error instanceof NoThreadError) return "put-back";
   // Another instance may decode what one of another version wrote.
   if (error instanceof OtherVersionError) return "enqueue-again";
   if (error instanceof MalformedWorkError) return asked ? "end" : "malformed";
@@ -121,6 +123,14 @@ export async function endAttempt(
       return dropped(why);
     case "malformed":
       return persist(ports, () => recordDropped(ports, delivery, error));
+    case "put-back": {
+      // The leader looks for it among the first messages of a queue, so it must not go behind many.
+      const { text } = sameMessage(message, delivery);
+      await persist(ports, () => enqueueAgain(ports, { queue: ports.names.urgent, text }, 0));
+      ports.log(logEvents.workPutBack({ ...piece, ms }));
+      // Until whoever takes it tells so.
+      return delivery.held.end(limits.heartbeatAfterMsMax);
+    }
     case "enqueue-again": {
       // Each message of the run says the same, and one line of the log is enough; none where it is meant so.
       const isNew = !(error instanceof OtherCodeError) || (await ports.noteOtherCode(message, error));

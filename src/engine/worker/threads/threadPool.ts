@@ -5,13 +5,13 @@ import type { ResultBytes } from "../../calculation/contract.ts";
 import type { FileAccess } from "../../calculation/files.ts";
 import type { PlannedChunks } from "../../calculation/timeChunks.ts";
 import { CalculationError, LeasefoldError } from "../../model/errors.ts";
-import { shrinkHeap } from "../../storage/system.ts";
+import { shrinkHeap, systemClock } from "../../storage/system.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
 import { chunkMark, markedChunk } from "./chunkMark.ts";
 import { runningTask } from "./runningTask.ts";
+import { threadSlots } from "./threadSlots.ts";
 import { threadStart } from "./threadStart.ts";
 import type { ThreadAnswer, ThreadData, ThreadTask, ThreadWork } from "./threadTask.ts";
-import { urgentFirst } from "./urgentFirst.ts";
 import type { ComputeOutput, InputSink, TaskOptions, UserCode } from "./userCode.ts";
 import { explained, inChunk } from "./whyEnded.ts";
 
@@ -44,7 +44,7 @@ export interface PoolSettings {
  * Threads start with the first task and end after a while without one, so a process that only answers the timer has none.
  */
 export function poolOf(settings: PoolSettings): UserCode {
-  const slots = urgentFirst(settings.threads);
+  const slots = threadSlots(settings.threads, systemClock);
   let pool: Piscina | undefined;
   let tasks = 0;
   let idle: NodeJS.Timeout | undefined;
@@ -54,14 +54,8 @@ export function poolOf(settings: PoolSettings): UserCode {
   const workerOf = (thread: number) => pool?.threads.find(({ threadId }) => threadId === thread);
   const children = childProcesses(workerOf);
 
-  async function hold({ urgent, isolated }: Parameters<UserCode["hold"]>[0]): Promise<() => void> {
-    const needs = isolated === true ? settings.threads : 1;
-    await slots.take(urgent, needs);
-    return () => slots.leave(needs);
-  }
-
   async function run(work: ThreadWork, options: TaskOptions, sink?: InputSink): Promise<Value> {
-    const leave = options.held === true ? undefined : await hold(options);
+    const leave = options.held === true ? undefined : await slots.hold(options);
     if (stopping !== undefined) throw stopping;
     clearTimeout(idle);
     tasks += 1;
@@ -103,7 +97,7 @@ export function poolOf(settings: PoolSettings): UserCode {
     return { bytes: value as Uint8Array, ms, waitedMs };
   };
   return {
-    hold,
+    hold: slots.hold,
     async plan(task, sink, options) {
       return (await run({ kind: "plan", ...task }, options, sink)).value as PlannedChunks;
     },

@@ -35,6 +35,8 @@ export function urgentFirst(slots: number) {
       free += needs;
       admit();
     },
+    /** Whether an urgent caller waits. */
+    urgentWaits: (): boolean => urgentLane.length > 0,
     /** Rejects everybody who waits or comes later. */
     close(reason: Error): void {
       closed = reason;

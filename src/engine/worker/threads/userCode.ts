@@ -19,9 +19,10 @@ import type { PrintedLine } from "../../model/printed.ts";
 export interface UserCode {
   /**
    * Takes a thread for tasks with `held`, one after the other, so that none of them waits behind others. Whoever holds it
-   * calls what this resolves to, once, whatever became of the tasks.
+   * calls what this resolves to, once, whatever became of the tasks. Throws `NoThreadError` where all threads are overdue, as any task
+   * without `held` does.
    */
-  hold(options: Pick<TaskOptions, "urgent" | "isolated">): Promise<() => void>;
+  hold(options: Pick<TaskOptions, "urgent" | "isolated" | "expectedMs">): Promise<() => void>;
   /**
    * Runs `plan`. A list goes to `sink` in order, in batches of at most 5,000 inputs and 4 MB, the next one only after
    * `sink` has settled. A count never calls it.
@@ -91,6 +92,8 @@ export interface ComputeOutput extends TaskOutput {
 export interface TaskOptions {
   /** Urgent tasks are taken before all others. */
   readonly urgent: boolean;
+  /** For how long the task is planned to have its thread. */
+  readonly expectedMs?: number | undefined;
   /** Counts from when a thread takes the task. */
   readonly limitMs: number;
   /** A run and its generation: a thread calls `setup` once for these. Without it, once for each task. */

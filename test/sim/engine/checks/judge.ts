@@ -33,6 +33,8 @@ export type Checker =
   | "every run ends"
   /** Within a bound that its world gives. */
   | "every run ends in time"
+  /** Within a bound of its time without them. */
+  | "a run holds up no other"
   | "few attempts are made at work that never ends"
   | "few processes die of one piece of work"
   | "hardly anything is computed twice"
