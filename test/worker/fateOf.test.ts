@@ -8,6 +8,7 @@ import {
 } from "../../src/engine/model/errors.ts";
 import { type Fate, fateOf } from "../../src/engine/worker/attempt/endAttempt.ts";
 import { DroppedError, MalformedWorkError, StorageLostError } from "../../src/engine/worker/ports.ts";
+import { NoThreadError } from "../../src/engine/worker/threads/threadSlots.ts";
 
 const busy = new StorageError("busy", "ServerBusy", 503, "later");
 
@@ -31,6 +32,12 @@ const table: readonly (readonly [string, unknown, readonly [Fate, Fate], readonl
     ["next-attempt", "end"],
   ],
   ["work that takes too long", new CalculationError("time-limit", ""), ["end", "end"], ["end", "end"]],
+  [
+    "threads that are all overdue",
+    new NoThreadError(Promise.resolve()),
+    ["put-back", "put-back"],
+    ["put-back", "put-back"],
+  ],
   ["user code that failed", new CalculationError("t", ""), ["next-attempt", "end"], ["next-attempt", "end"]],
   ["anything else", new Error("bug"), ["next-attempt", "end"], ["next-attempt", "end"]],
 ];

@@ -2,7 +2,7 @@ import { LeasefoldError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { Clock } from "../../storage/ports.ts";
 import { urgentFirst } from "./urgentFirst.ts";
-import type { TaskOptions } from "./userCode.ts";
+import type { TaskOptions, UserCode } from "./userCode.ts";
 
 /** Every thread of this process is at its task for longer than planned, so that another instance may have one sooner. */
 export class NoThreadError extends LeasefoldError {
@@ -25,16 +25,30 @@ export class NoThreadError extends LeasefoldError {
  */
 export function threadSlots(threads: number, clock: Pick<Clock, "monotonicMs" | "after">) {
   const slots = urgentFirst(threads);
-  /** When the task of each thread is overdue. */
-  const overdueMs = new Set<{ readonly atMs: number }>();
-  /** Threads that are kept for urgent work; each cancels that. */
+  /** Threads that are not free: whose task each has, and when it is overdue. */
+  const busy = new Set<{ readonly run: string | undefined; readonly overdueMs: number }>();
+  /** Threads that are kept for urgent work; each ends that. */
   const kept = new Set<() => void>();
+
+  /** Notes that a thread is not free until what this gives is called. */
+  function note({ run, expectedMs = 0 }: Pick<TaskOptions, "run" | "expectedMs"> = {}): () => void {
+    const mostMs = Math.max(limits.noThreadMs, limits.slowFactor * expectedMs);
+    const thread = { run, overdueMs: clock.monotonicMs() + mostMs };
+    busy.add(thread);
+    return () => void busy.delete(thread);
+  }
 
   /** Gives the thread to whoever is urgent, now or in a moment. */
   function keep(): void {
     if (slots.urgentWaits()) return slots.leave();
-    const end = clock.after(limits.keptForUrgentMs, () => {
+    const forget = note();
+    const end = (): void => {
       kept.delete(end);
+      forget();
+      cancel();
+    };
+    const cancel = clock.after(limits.keptForUrgentMs, () => {
+      end();
       slots.leave();
     });
     kept.add(end);
@@ -42,23 +56,20 @@ export function threadSlots(threads: number, clock: Pick<Clock, "monotonicMs" | 
 
   /** Whether there was a kept thread, which is the caller's now. */
   function takeKept(): boolean {
-    const [cancel] = kept;
-    if (cancel === undefined) return false;
-    kept.delete(cancel);
-    cancel();
-    return true;
+    const [end] = kept;
+    end?.();
+    return end !== undefined;
   }
 
-  /** Throws once all threads are overdue. */
-  async function inTime(taking: Promise<void>): Promise<void> {
+  /** Throws once all threads are overdue, unless all have tasks of the caller's own run. */
+  async function inTime(taking: Promise<void>, run: string | undefined): Promise<void> {
     let cancel = (): void => {};
     const tooLong = new Promise<"too long">((resolve) => {
-      const leftMs = (): number => {
-        const busy = [...overdueMs].map(({ atMs }) => atMs);
-        // A thread that has just been left is taken in this moment.
-        const atMs = busy.length < threads ? clock.monotonicMs() + limits.noThreadMs : Math.max(...busy);
-        return atMs - clock.monotonicMs();
-      };
+      // Isolated work may wait before the caller, and keeps threads idle meanwhile.
+      const leftMs = (): number =>
+        [...busy].every((one) => one.run === run)
+          ? limits.noThreadMs
+          : Math.max(...[...busy].map(({ overdueMs }) => overdueMs)) - clock.monotonicMs();
       const wait = (): void => {
         cancel = clock.after(Math.max(0, leftMs()), () => (leftMs() > 0 ? wait() : resolve("too long")));
       };
@@ -70,20 +81,14 @@ export function threadSlots(threads: number, clock: Pick<Clock, "monotonicMs" | 
 
   return {
     /** Gives what leaves the thread again. Throws `NoThreadError`. */
-    async hold({
-      urgent,
-      isolated = false,
-      expectedMs = 0,
-    }: Pick<TaskOptions, "urgent" | "isolated" | "expectedMs">): Promise<() => void> {
+    async hold({ urgent, isolated = false, ...task }: Parameters<UserCode["hold"]>[0]): Promise<() => void> {
       const needs = isolated ? threads : 1;
       if (isolated) while (takeKept()) slots.leave();
       if (isolated) await slots.take(urgent, needs);
-      else if (!(urgent && takeKept())) await inTime(slots.take(urgent));
-      const mostMs = Math.max(limits.noThreadMs, 2 * expectedMs);
-      const tasks = Array.from({ length: needs }, () => ({ atMs: clock.monotonicMs() + mostMs }));
-      for (const task of tasks) overdueMs.add(task);
+      else if (!(urgent && takeKept())) await inTime(slots.take(urgent), task.run);
+      const forget = Array.from({ length: needs }, () => note(task));
       return () => {
-        for (const task of tasks) overdueMs.delete(task);
+        for (const one of forget) one();
         slots.leave(needs);
       };
     },

@@ -22,7 +22,7 @@ export interface UserCode {
    * calls what this resolves to, once, whatever became of the tasks. Throws `NoThreadError` where all threads are overdue, as any task
    * without `held` does.
    */
-  hold(options: Pick<TaskOptions, "urgent" | "isolated" | "expectedMs">): Promise<() => void>;
+  hold(options: Pick<TaskOptions, "urgent" | "isolated" | "run" | "expectedMs">): Promise<() => void>;
   /**
    * Runs `plan`. A list goes to `sink` in order, in batches of at most 5,000 inputs and 4 MB, the next one only after
    * `sink` has settled. A count never calls it.

@@ -14,6 +14,7 @@ import { livenessRules } from "./livenessRules.ts";
 import { localWorkRules } from "./localWorkRules.ts";
 import { maxCostRules } from "./maxCostRules.ts";
 import type { Mutant } from "./mutant.ts";
+import { noThreadRules } from "./noThreadRules.ts";
 import { reuseRules } from "./reuseRules.ts";
 import { scheduleRules } from "./scheduleRules.ts";
 import { stateRules } from "./stateRules.ts";
@@ -31,6 +32,7 @@ const mutants = [
   ...wantedRules,
   ...livenessRules,
   ...inFlightRules,
+  ...noThreadRules,
   ...localWorkRules,
   ...changedCodeRules,
   ...reuseRules,

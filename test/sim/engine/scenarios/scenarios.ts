@@ -1,5 +1,6 @@
 import type { SimulationResult } from "../stage.ts";
 import { backOff } from "./backOff.ts";
+import { besideHung } from "./besideHung.ts";
 import { byHand } from "./byHand.ts";
 import { calm } from "./calm.ts";
 import { changedCode } from "./changedCode.ts";
@@ -45,6 +46,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...localWork,
   ...lost,
   ...inFlight,
+  ...besideHung,
   ...calm,
   ...sharedTimer,
   ...reuse,
