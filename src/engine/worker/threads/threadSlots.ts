@@ -17,7 +17,7 @@ export class NoThreadError extends LeasefoldError {
 }
 
 /**
- * The threads of a process: urgent callers first, and nobody waits for threads that are overdue (rule *no thread*). Whoever is sent
+ * The threads of a process: urgent callers first, and nobody waits for threads that are overdue (rule *attempts*). Whoever is sent
  * away keeps its place: the thread that it would have had is kept a moment for urgent work, because the host polls for that once the
  * delivery of the one sent away has ended.
  *
@@ -40,7 +40,10 @@ export function threadSlots(threads: number, clock: Pick<Clock, "monotonicMs" | 
 
   /** Gives the thread to whoever is urgent, now or in a moment. */
   function keep(): void {
-    if (slots.urgentWaits()) return slots.leave();
+    if (slots.urgentWaits()) {
+      slots.leave();
+      return;
+    }
     const forget = note();
     const end = (): void => {
       kept.delete(end);

@@ -10,25 +10,21 @@ const hung = Array.from(
 export const noThreadRules: readonly Mutant[] = [
   {
     without: "an end of the wait for threads that are overdue",
-    rule: "no thread",
+    rule: "attempts",
     killedBy: "a run holds up no other",
     cases: hung,
     edits: edit("threadSlots", 'resolve("too long")', 'leftMs() === 0 && resolve("too long")'),
   },
   {
     without: "a delivery that lasts until a thread is free",
-    rule: "no thread",
+    rule: "attempts",
     killedBy: "messages do not pile up",
     cases: ["a small run where every thread hangs until an instance comes"],
-    edits: edit(
-      "handleOne",
-      "error instanceof NoThreadError) await",
-      "error === undefined) await (error as NoThreadError)",
-    ),
+    edits: edit("handleOne", "await error.freed", "void error.freed"),
   },
   {
     without: "a thread that is kept for urgent work",
-    rule: "no thread",
+    rule: "attempts",
     killedBy: "a run holds up no other",
     cases: [slow],
     edits: edit(
@@ -39,21 +35,21 @@ export const noThreadRules: readonly Mutant[] = [
   },
   {
     without: "patience with threads that are within their planned time",
-    rule: "no thread",
+    rule: "attempts",
     killedBy: "the scenario's own end",
     cases: ["packs that keep all threads at work as long as planned send no message back"],
     edits: edit("threadSlots", "limits.slowFactor * expectedMs", "0 * expectedMs"),
   },
   {
     without: "patience with threads of the same run",
-    rule: "no thread",
+    rule: "attempts",
     killedBy: "the scenario's own end",
     cases: ["packs that wait for packs of their own run stay where they are"],
     edits: edit("threadSlots", "every((one) => one.run === run)", "every((one) => one.run === `${run} not`)"),
   },
   {
     without: "a run that overtakes what is queued beyond the shares",
-    rule: "no thread",
+    rule: "send order",
     killedBy: "a run holds up no other",
     cases: ["a small run that comes a minute after two large ones"],
     edits: edit(
