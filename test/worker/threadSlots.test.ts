@@ -76,8 +76,10 @@ test("a thread that comes free ends all who went back, and is kept a moment for 
   const { world, told, ask, leave } = pool(1);
   ask("hung", { run: "a" });
   await world.advance(limits.noThreadMs + 1);
-  for (const name of ["r", "s"]) ask(name, { run: name });
-  await world.advance(1);
+  for (const name of ["r", "s"]) {
+    ask(name, { run: name });
+    await world.advance(1);
+  }
   leave("hung");
   ask("next pack", { run: "a", urgent: false });
   await world.advance(limits.keptForUrgentMs / 2);

@@ -1,7 +1,7 @@
 import { LeasefoldError } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import type { Clock } from "../../storage/ports.ts";
-import { urgentFirst } from "./urgentFirst.ts";
+import { urgentFirst, type Waiter } from "./urgentFirst.ts";
 import type { TaskOptions, UserCode } from "./userCode.ts";
 
 /** Every thread of this process is at its task for longer than planned, so that another instance may have one sooner. */
@@ -64,22 +64,36 @@ export function threadSlots(threads: number, clock: Pick<Clock, "monotonicMs" | 
     return end !== undefined;
   }
 
-  /** Throws once all threads are overdue, unless all have tasks of the caller's own run. */
-  async function inTime(taking: Promise<void>, run: string | undefined): Promise<void> {
+  /** Refuses a caller once all threads are overdue, unless all have tasks of its own run. It keeps its place. */
+  function refuseInTime(waiter: Waiter, run: string | undefined): void {
+    const { admit, refuse } = waiter;
+    // Isolated work may wait before the caller, and keeps threads idle meanwhile.
+    const leftMs = (): number =>
+      [...busy].every((one) => one.run === run)
+        ? limits.noThreadMs
+        : Math.max(...[...busy].map(({ overdueMs }) => overdueMs)) - clock.monotonicMs();
     let cancel = (): void => {};
-    const tooLong = new Promise<"too long">((resolve) => {
-      // Isolated work may wait before the caller, and keeps threads idle meanwhile.
-      const leftMs = (): number =>
-        [...busy].every((one) => one.run === run)
-          ? limits.noThreadMs
-          : Math.max(...[...busy].map(({ overdueMs }) => overdueMs)) - clock.monotonicMs();
-      const wait = (): void => {
-        cancel = clock.after(Math.max(0, leftMs()), () => (leftMs() > 0 ? wait() : resolve("too long")));
+    const wait = (): void => {
+      cancel = clock.after(Math.max(0, leftMs()), () => (leftMs() > 0 ? wait() : tooLong()));
+    };
+    const tooLong = (): void => {
+      const freed = Promise.withResolvers<void>();
+      waiter.admit = () => {
+        keep();
+        freed.resolve();
       };
-      wait();
-    });
-    const first = await Promise.race([taking, tooLong]).finally(() => cancel());
-    if (first === "too long") throw new NoThreadError(taking.then(keep, () => {}));
+      waiter.refuse = () => freed.resolve();
+      refuse(new NoThreadError(freed.promise));
+    };
+    wait();
+    waiter.admit = () => {
+      cancel();
+      admit();
+    };
+    waiter.refuse = (reason) => {
+      cancel();
+      refuse(reason);
+    };
   }
 
   return {
@@ -88,7 +102,8 @@ export function threadSlots(threads: number, clock: Pick<Clock, "monotonicMs" | 
       const needs = isolated ? threads : 1;
       if (isolated) while (takeKept()) slots.leave();
       if (isolated) await slots.take(urgent, needs);
-      else if (!(urgent && takeKept())) await inTime(slots.take(urgent), task.run);
+      else if (!(urgent && takeKept()))
+        await slots.take(urgent, needs, (waiter) => refuseInTime(waiter, task.run));
       const forget = Array.from({ length: needs }, () => note(task));
       return () => {
         for (const one of forget) one();

@@ -23,12 +23,18 @@ export function urgentFirst(slots: number) {
   }
 
   return {
-    /** Resolves when so many slots are free; all must be left again. Rejects once they are closed. */
-    take(urgent: boolean, needs = 1): Promise<void> {
+    /**
+     * Resolves when so many slots are free; all must be left again. Rejects once they are closed. A caller who has to wait is
+     * given to `onWait`, which may change what becomes of it.
+     */
+    take(urgent: boolean, needs = 1, onWait: (waiter: Waiter) => void = () => {}): Promise<void> {
       if (closed !== undefined) return Promise.reject(closed);
       return new Promise((resolve, refuse) => {
-        (urgent ? urgentLane : otherLane).push({ needs, admit: resolve, refuse });
+        const lane = urgent ? urgentLane : otherLane;
+        const waiter = { needs, admit: resolve, refuse };
+        lane.push(waiter);
         admit();
+        if (lane.at(-1) === waiter) onWait(waiter);
       });
     },
     leave(needs = 1): void {
@@ -45,8 +51,8 @@ export function urgentFirst(slots: number) {
   };
 }
 
-interface Waiter {
+export interface Waiter {
   readonly needs: number;
-  readonly admit: () => void;
-  readonly refuse: (reason: Error) => void;
+  admit: () => void;
+  refuse: (reason: Error) => void;
 }

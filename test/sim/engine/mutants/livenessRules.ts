@@ -54,7 +54,7 @@ export const livenessRules: readonly Mutant[] = [
     rule: "isolation",
     killedBy: "the scenario's own end",
     cases: ["two packs that ended processes do not die of each other"],
-    edits: edit("attempt", "alone ? ports.inTurn(work) : work()", "work()"),
+    edits: edit("attempt", "isolated ? ports.inTurn(work) : work()", "work()"),
   },
   {
     without: "a plan that no longer times chunks once its process ended twice",

@@ -13,7 +13,7 @@ export const noThreadRules: readonly Mutant[] = [
     rule: "attempts",
     killedBy: "a run holds up no other",
     cases: hung,
-    edits: edit("threadSlots", 'resolve("too long")', 'leftMs() === 0 && resolve("too long")'),
+    edits: edit("threadSlots", "leftMs() > 0 ? wait() : tooLong()", "leftMs() > 0 ? wait() : void tooLong"),
   },
   {
     without: "a delivery that lasts until a thread is free",
