@@ -83,7 +83,8 @@ test("a thread that comes free ends all who went back, and is kept a moment for 
   leave("hung");
   ask("next pack", { run: "a", urgent: false });
   await world.advance(limits.keptForUrgentMs / 2);
-  expect(told).toEqual(["hung begins", "r goes back", "s goes back", "r ends", "s ends"]);
+  expect(told.slice(0, 3)).toEqual(["hung begins", "r goes back", "s goes back"]);
+  expect(told.slice(3).sort()).toEqual(["r ends", "s ends"]);
   ask("r again", { run: "r" });
   await world.advance(0);
   expect(told.at(-1)).toBe("r again begins");

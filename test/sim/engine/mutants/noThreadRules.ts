@@ -19,7 +19,7 @@ export const noThreadRules: readonly Mutant[] = [
     without: "a delivery that lasts until a thread is free",
     rule: "attempts",
     killedBy: "messages do not pile up",
-    cases: ["a small run where every thread hangs until an instance comes"],
+    cases: hung,
     edits: edit("handleOne", "await error.freed", "void error.freed"),
   },
   {
