@@ -54,8 +54,8 @@ export const noThreadRules: readonly Mutant[] = [
     cases: ["a small run that comes a minute after two large ones"],
     edits: edit(
       "shareOut",
-      "const overtakes = tooMuchMs > limits.tooMuchMs || isSmall;",
-      "const overtakes = tooMuchMs < 0 && isSmall;",
+      "packsAtOnce: share, overtakes, behind }",
+      "packsAtOnce: share, overtakes: overtakes && share < 0, behind }",
     ),
   },
 ];

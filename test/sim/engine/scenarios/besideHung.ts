@@ -31,7 +31,7 @@ const stepMs = 15_000;
 
 /** Of eight such threads one comes free every five seconds. */
 const slowMs = (pack: number): number => 20_000 + ((pack * 7_000) % 40_000);
-const slowStepMs = 25_000;
+const slowStepMs = 33_000;
 
 const oneOf = <T>(all: readonly T[], { number }: Random): T => all[Math.floor(number() * all.length)] as T;
 const drawn = ({ number }: Random, from: number, to: number): number =>
@@ -139,7 +139,7 @@ const allHang = () =>
 
 /** All threads have packs that take a hundred times as long as planned, and many more of them wait. */
 const allSlow = () =>
-  play({ seed: 7, chunkMs: () => 200, calm: true }, async (script) => {
+  play({ seed: 5, chunkMs: () => 200, calm: true }, async (script) => {
     const { judge, engine, broken, world } = script;
     script.start(leaderOnly);
     for (let count = 0; count < 4; count += 1) script.start(workerOnly);
@@ -173,7 +173,7 @@ const besideLarge = () =>
     for (const id of ["a", "b"]) await script.submit({ id, chunks: 2_000, packSize: 1 });
     await world.advance(60_000);
     const tookMs = await timeOf(script, "r", 10);
-    if (tookMs > 3 * aloneMs)
+    if (tookMs > 2.5 * aloneMs)
       judge.report("a run holds up no other", `beside two: ${seconds(tookMs)}, alone ${seconds(aloneMs)}`);
     for (const id of ["a", "b"]) await script.tell("cancel", id);
   });
