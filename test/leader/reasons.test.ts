@@ -18,6 +18,7 @@ import type { WorkMessage } from "../../src/engine/model/message.ts";
 import { delayOf, failsEveryTime, fateOf } from "../../src/engine/worker/attempt/endAttempt.ts";
 import { attemptAfter, attemptAskedFor } from "../../src/engine/worker/attempt/retryAfter.ts";
 import { OtherCodeError } from "../../src/engine/worker/attempt/rightCode.ts";
+import { NoThreadError } from "../../src/engine/worker/threads/threadSlots.ts";
 import { computing } from "../support/runFixtures.ts";
 
 /** The page about work in flight is held against what the code does with each of its reasons. */
@@ -118,6 +119,12 @@ const reasons: readonly (readonly [string, string, string, string])[] = [
   ["met busy storage", fate(busy), `after ${delay(busy)} s`, "no attempt"],
   ["was cut off by an instance that stops", fate(stopping), `after ${delay(stopping)} s`, "no attempt"],
   [
+    "found every thread of its process overdue, one of them with another run",
+    fate(new NoThreadError(Promise.resolve())),
+    "after 0 s",
+    "no attempt",
+  ],
+  [
     "met a document of another version",
     fate(new OtherVersionError("newer-version", "no")),
     `after ${limits.retryDelayS} s`,
@@ -162,6 +169,7 @@ const reasons: readonly (readonly [string, string, string, string])[] = [
 /** Who decides where an attempt has this fate. */
 const deciders: Readonly<Record<string, string>> = {
   "next-attempt": "worker",
+  "put-back": "worker",
   "enqueue-again": "worker",
   end: "leader, by the record",
   resend: "leader, by what it sees",
