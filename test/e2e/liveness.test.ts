@@ -108,7 +108,7 @@ test("a chunk that kills its process costs a tolerant run its pack, after at mos
   expect(told.findLast(({ chunks }) => chunks?.from === 0)).toMatchObject({
     chunks: { from: 0, to: 3 },
     message: expect.stringMatching(
-      /^the process (of node-\d ended while it computed this alone|that had it ended without a word): /,
+      /^the process (of node-\d ended while it computed nothing else|that had it ended without a word): /,
     ),
   });
   expect((await attemptsIn(attempts)).length).toBeLessThanOrEqual(6);
@@ -116,7 +116,7 @@ test("a chunk that kills its process costs a tolerant run its pack, after at mos
 
 test.each([
   ["blocks", "the time limit of 3 s", 4],
-  ["kills", "ended its process 3 times, alone", 6],
+  ["kills", "ended its process 3 times, isolated", 6],
 ])(
   "a stop that %s fails its run within a bound, the run beside it stops, and its retry stops once it is mended",
   async (does, why, attemptsMost) => {

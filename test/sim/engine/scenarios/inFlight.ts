@@ -18,7 +18,7 @@ const begunPacks = ({ judge }: Script) =>
   });
 
 export const inFlight: Readonly<Record<string, Scenario>> = {
-  "work that is alone in a process which stops for ten seconds has not died": () => {
+  "work that is isolated in a process which stops for ten seconds has not died": () => {
     const long = 3;
     const chunkMs = (chunk: number) => (chunk === long ? 120_000 : 2_000);
     return play({ seed: 93, chunkMs }, async (script) => {
