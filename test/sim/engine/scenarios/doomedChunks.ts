@@ -66,7 +66,12 @@ const fails = (why: RegExp) => (script: Script, told: { error: string }) => {
 const words: Readonly<Record<Doom, readonly [what: string, loses: string, chunks: string, why: RegExp]>> = {
   hangs: ["never ends", "is all", "21-22", /^chunk 21: the time limit/],
   exits: ["ends its thread", "is all", "21-22", /^chunk 21: it left/],
-  kills: ["ends its process", "costs its pack", "16-32", /^chunks 16–31: ended its process 3 times, isolated/],
+  kills: [
+    "ends its process",
+    "costs its pack",
+    "16-32",
+    /^chunks 16–31: ended its process 3 times, isolated/,
+  ],
 };
 const wholePack = { tolerate: { chunks: 16 } };
 
