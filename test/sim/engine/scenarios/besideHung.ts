@@ -83,7 +83,7 @@ async function endOf(script: Script): Promise<void> {
 }
 
 /** Exported for a search through more of them than a test plays. */
-export function hungWorld(seed: number): Promise<SimulationResult> {
+function hungWorld(seed: number): Promise<SimulationResult> {
   const world = hungWorldOf(seededRandom(7_000 + seed));
   const { instances, blocked, packLimitMs, packMs, smallMs, packs, deep, together } = world;
   const chunkMs = (_chunk: number, _random: unknown, run: string): number => (run === "a" ? packMs : smallMs);
