@@ -153,7 +153,7 @@ export const limits = {
   hostHidesMs: 600_000,
 
   // Threads.
-  /** A thread is overdue after twice the time that its task was planned for, but not before this. */
+  /** A thread is overdue after `slowFactor` times what its task was planned for, but not before this. */
   noThreadMs: 10_000,
   /** The next one is kept this long for urgent work: the host deletes a message and polls, and a worker reads a few blobs. */
   keptForUrgentMs: 500,
