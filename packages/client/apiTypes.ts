@@ -935,8 +935,8 @@ export type Queues = {
 export type Queue = {
   /** Its real name. */
   queue: string;
-  /** `missing`: no instance or submit has created it yet. */
-  state: "there" | "missing";
+  /** `missing`: no instance or submit has created it yet. `denied`: there is no right to read it. */
+  state: "there" | "missing" | "denied";
   /** Including hidden messages. */
   approximateCount?: number;
   /** Age of the first visible message, which is nearly always the oldest; absent if all are hidden. */

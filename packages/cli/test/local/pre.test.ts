@@ -80,9 +80,27 @@ describe.skipIf(process.platform === "win32")("before a script", () => {
     expect(isThere("asked")).toBe(false);
   });
 
-  test("a newer lockfile installs anew what was there, tools included", () => {
+  /** As in a new worktree of Git, which writes the lockfile anew. */
+  const isOlder = (packages: object): void => {
+    const installed = "node_modules/.package-lock.json";
+    if (Object.keys(packages).length > 0) write(installed, JSON.stringify({ packages }));
+    utimesSync(join(clone, installed), 1, 1);
+  };
+
+  test("a newer lockfile that says what is installed installs nothing", () => {
     has(...base, ...tools);
-    utimesSync(join(clone, "node_modules/.package-lock.json"), 1, 1);
+    isOlder({});
+    pre("tools");
+    expect(isThere("asked")).toBe(false);
+  });
+
+  test.each([
+    ["has another version", { ...lock, "node_modules/below": { version: "1.0.1" } }],
+    ["has another content", { ...lock, "node_modules/below": { integrity: "sha512-x" } }],
+    ["is one too many", { ...lock, "node_modules/other": { version: "1.0.0" } }],
+  ])("a newer lockfile installs anew, tools included, where a package %s", (_what, packages) => {
+    has(...base, ...tools);
+    isOlder(packages);
     pre();
     expect(asked()).toBe("ci --progress=false\n");
   });

@@ -14,7 +14,7 @@ const doomedChunk = 5;
 const kinds = ["plan", "pack", "node", "finish"] as const;
 type Kind = (typeof kinds)[number];
 /** From its first begin: three processes die of it, each of which must be missed first. */
-const diedMsMax = 120_000;
+const diedMsMax = 150_000;
 const limitsMs = [1_000, 300_000, 900_000];
 
 const isDoomed = (kind: Kind, { kind: task, from = 0, to = 0, chunks: folded = 0 }: DoomedTask): boolean => {
