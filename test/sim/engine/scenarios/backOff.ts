@@ -290,7 +290,7 @@ const shortPauses = (paused: number) =>
 
 /** Longer pauses that a run gives are those between the deliveries of a pack. */
 const pauses = (given: readonly number[], expected: readonly number[]) =>
-  play({ seed: 80, chunkMs: () => 500 }, async (script) => {
+  play({ seed: 81, chunkMs: () => 500 }, async (script) => {
     script.start({ breakAfterMs: 4_000 });
     script.broken.chunks.add(1);
     await script.submit({ id: "r", chunks: 3, packSize: 1, retryAfterS: [...given] });
