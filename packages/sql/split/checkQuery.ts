@@ -44,10 +44,12 @@ export function checkQuery(
   functions: Functions,
   columns: readonly string[] = [],
 ): void {
+  const all = [...treesOf(root)];
+  // Before its own name is missed among the tables.
+  if (all.some(({ type }) => type === "RECURSIVE_CTE_NODE")) throw refused("a recursive query may never end");
   checkSources(root, new Set(tables.map((name) => name.toLowerCase())));
-  for (const tree of treesOf(root)) {
+  for (const tree of all) {
     const type = textOf(tree["type"]);
-    if (type === "RECURSIVE_CTE_NODE") throw refused("a recursive query may never end");
     if (type.endsWith("_NODE") && !nodes.has(type)) throw refused(`${type} is not taken`);
     if (isTree(tree["sample"])) throw refused("a sample is random, so its answer is not repeatable");
     if (tree["class"] === "PARAMETER") throw refused("a parameter such as $1 has no value here");

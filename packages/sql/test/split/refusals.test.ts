@@ -21,6 +21,10 @@ describe("a query that is not taken is refused with the reason", () => {
   test.each([
     ["select 1", /reads nothing of data/],
     ["select * from nothing", /there is no table nothing: tables are data, rates/],
+    [
+      "with recursive t(n) as (select 1 union all select n + 1 from t where n < 5) select * from t, data",
+      /a recursive query may never end/,
+    ],
     ["pivot data on k using sum(x)", /a pivot only with its values in IN/],
     [
       "select rowid from data a where exists (select 1 from data b where b.x > a.x)",
