@@ -94,11 +94,12 @@ const eachItsOwn = () =>
     // One leads at a time, so this may have to wait for all of the other run.
     await until(one, "r", ({ packs }) => (packs?.done ?? 0) >= 1, 5);
     await Promise.all([killOne(one, 0), killOne(other, 0)]);
-    const ofThis = await until(one, "r", ({ word }) => /complete|failed/.test(word), 3);
+    // On a busy machine each message may be taken by the other build several times, which puts it back for half a minute.
+    const ofThis = await until(one, "r", ({ word }) => /complete|failed/.test(word), 6);
     expect(ofThis.word).toBe("complete");
     const result = await resultOf(one, "r");
     await one.stopAll();
-    const ofNext = await until(other, "s", ({ word }) => /complete|failed/.test(word), 3);
+    const ofNext = await until(other, "s", ({ word }) => /complete|failed/.test(word), 6);
     expect(ofNext.word).toBe("complete");
     expect(await resultOf(other, "s")).toBe(result);
     expect(await Promise.all(["r", "s"].map((id) => versionOf(blobs, id)))).toEqual([1, 2]);
@@ -108,7 +109,7 @@ const eachItsOwn = () =>
   });
 
 describe("two builds beside each other", () => {
-  test("of which neither reads what the other writes: each ends its own run", eachItsOwn, 1_500_000);
+  test("of which neither reads what the other writes: each ends its own run", eachItsOwn, 2_400_000);
 
   test.skipIf(tag === undefined).each([
     ["tagged", "this"],
