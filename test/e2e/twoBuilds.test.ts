@@ -89,8 +89,8 @@ const throughARun = (first: string, second: string) =>
 const eachItsOwn = () =>
   withFleets(async (start, blobs) => {
     const [one, other] = [await start("this"), await start("next")];
-    await submit(one, "r", { packSize: 40 });
-    await submit(other, "s", { packSize: 40 });
+    await submit(one, "r", { packSize: 100 });
+    await submit(other, "s", { packSize: 100 });
     // One leads at a time, so this may have to wait for all of the other run.
     await until(one, "r", ({ packs }) => (packs?.done ?? 0) >= 1, 5);
     await Promise.all([killOne(one, 0), killOne(other, 0)]);

@@ -10,6 +10,9 @@ export interface Fleet extends Instances {
   readonly told: readonly InstanceEvent[];
 }
 
+/** Another build that is idle takes few messages, which it would put back for half a minute. */
+const env = { AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:02" };
+
 /** `build` names the instances. */
 export async function startFleet(
   build: string,
@@ -22,7 +25,7 @@ export async function startFleet(
     ...{ count: 2, appDir, instanceEntry: join(appDir, "dist", "instance.cjs"), stopGraceMs: 2_000 },
     storage: { DataStorage: azurite.connectionString },
     env: (_name, index) =>
-      embeddedEnv({ instances: 4, namespace: "leasefold", calculations, index, cores: 2 }),
+      embeddedEnv({ instances: 4, namespace: "leasefold", calculations, index, cores: 2, env }),
     nameOf: (index) => `${build}-${index + 1}`,
     onEvent: (event) => void told.push(event),
   });
