@@ -99,7 +99,7 @@ export type Run = {
   cap?: number;
   /** Dollars at most: then it sends nothing more. */
   maxCost?: number;
-  /** Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `again` counts resends. */
+  /** Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `resent` counts those sent again. */
   packs?: {
     total: number;
     done: number;
@@ -107,7 +107,7 @@ export type Run = {
     /** Of a run that ends early: neither done nor known to have failed when it did. Absent if none. */
     givenUp?: number;
     sent: number;
-    again: number;
+    resent: number;
   };
   chunks?: Counts;
   stop?: {

@@ -106,7 +106,7 @@ const median = (runs: readonly TimedRun[], of: (run: TimedRun) => number): numbe
 async function kills(report: Report, { packs, kills }: Amounts): Promise<void> {
   const { runs, duplicates } = await killedRuns(packs, kills, report.say);
   const seconds = median(runs, (run) => run.seconds);
-  const again = runs.reduce((sum, { view }) => sum + (view.packs?.again ?? 0), 0);
+  const again = runs.reduce((sum, { view }) => sum + (view.packs?.resent ?? 0), 0);
   const exact = runs.filter((run) => run.exact).length;
   const what = `${packs} packs on four instances, one killed each 3 s until ${kills} were`;
   report.row(`${what}: seconds of a run, median of ${runs.length}`, round(seconds));

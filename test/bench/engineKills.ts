@@ -43,7 +43,7 @@ export async function killedRuns(
       const run = await timedRun(app, { chunks: packs, packSize: 1 });
       runs.push(run);
       const { packs: counts, terms } = run.view;
-      const told = `${counts?.again} resent, ${terms.length} terms, ${killed} kills so far`;
+      const told = `${counts?.resent} resent, ${terms.length} terms, ${killed} kills so far`;
       say(`  killed: ${packs} packs in ${run.seconds.toFixed(1)} s, ${told}`);
     } while (killed < kills);
     await killing;

@@ -52,7 +52,7 @@ describe("the status of a run", () => {
       chunksDone: 65,
       packsFailed: 1,
       chunksFailed: 10,
-      sentAgain: 2,
+      resends: 2,
       rate: 4,
       terms: [{ term: 3, holder: "node-1", atMs: 0 }],
       led: { planning: 1_000, computing: 8_000, finishing: 0, polls: 20 },

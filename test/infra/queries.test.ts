@@ -79,7 +79,7 @@ test("run-failed tells what a failed run was for and what it cost, and no other 
     said(
       5,
       logEvents.runEnded({
-        ...{ ...run, phase, ms: 9, packs: 3, sentAgain: 0, calculation: "sql", tags: "team=risk" },
+        ...{ ...run, phase, ms: 9, packs: 3, resends: 0, calculation: "sql", tags: "team=risk" },
         ...{ by: "user:ada", dollars: 0.03, error: phase === "failed" ? "chunk 7: no" : undefined },
       }),
     );
@@ -114,7 +114,7 @@ describe("stalled-run", () => {
     expect(asked("stalled-run", traces(sealed(62, 1, 7), sealed(2, 2, 8)))).toEqual([]);
     expect(asked("stalled-run", traces(sealed(62, 1, 7), sealed(2, 2, 7, true)))).toEqual([]);
     expect(asked("stalled-run", traces(sealed(62, 1, 7)))).toEqual([]);
-    const ended = said(1, logEvents.runEnded({ ...run, phase: "complete", ms: 1, packs: 9, sentAgain: 0 }));
+    const ended = said(1, logEvents.runEnded({ ...run, phase: "complete", ms: 1, packs: 9, resends: 0 }));
     expect(asked("stalled-run", traces(sealed(62, 1, 7), sealed(2, 2, 7), ended))).toEqual([]);
   });
 });
@@ -222,7 +222,7 @@ test("log-cap still tells at the cap, where only the workspace's own log goes on
 
 test("the workbook shows runs and terms", () => {
   const phases = said(9, logEvents.runPhase({ ...run, from: "planning", to: "computing", term: 1 }));
-  const ended = said(1, logEvents.runEnded({ ...run, phase: "complete", ms: 8_000, packs: 9, sentAgain: 1 }));
+  const ended = said(1, logEvents.runEnded({ ...run, phase: "complete", ms: 8_000, packs: 9, resends: 1 }));
   expect(asked("runs", traces(phases, ended))).toMatchObject([
     { run: "r1", phase: "complete", ended: true, seconds: 8 },
   ]);

@@ -138,7 +138,7 @@ test("a new term's sends of recorded tasks share the room of 500 between two wri
   for (let shard = 0; shard < sealed; shard += 1) {
     state.sealed[shard] = { gen: 1, node: false };
     const work = workName({ kind: "node", level: 1, index: shard });
-    state.tasks[work] = { sends: 1, atMs: Date.UTC(2030, 0, 1), lost: 0, since: 1 };
+    state.tasks[work] = { send: 1, sentMs: Date.UTC(2030, 0, 1), losses: 0, awaitedFrom: 1 };
   }
   await account.addRun("big", plan, { state });
   let [sends, most, writes] = [0, 0, 0];

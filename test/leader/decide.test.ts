@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/engine/leader/decide/decide.ts";
-import { newSent } from "../../src/engine/leader/notes.ts";
+import { newSendNotes } from "../../src/engine/leader/notes.ts";
 import type { State } from "../../src/engine/model/state.ts";
 import {
   computing,
@@ -18,7 +18,7 @@ import { allSent, alone, first, observedAt, startMs, step, tasksOf } from "./dec
 describe("the journey of a run", () => {
   test("a new run is planned: recorded first, sent after the write", () => {
     const draft = step(first());
-    expect(draft.state.tasks).toEqual({ plan: { sends: 1, atMs: startMs, lost: 0, since: 1 } });
+    expect(draft.state.tasks).toEqual({ plan: { send: 1, sentMs: startMs, losses: 0, awaitedFrom: 1 } });
     expect(tasksOf(draft)).toEqual([{ kind: "plan", send: 1 }]);
     expect(draft.packs).toEqual([]);
     expect(draft.decided).toBe(true);
@@ -153,7 +153,7 @@ test("a decision changes nothing of what it is given", () => {
       rateSample: { atMs: 0, gained: 3 },
       seenMs: new Map([["0/16", 1]]),
     });
-    const known = { working, notes, sent: frozen(newSent(0)) };
+    const known = { working, notes, sendNotes: frozen(newSendNotes(0)) };
     const before = structuredClone(known);
     const at = { nowMs: startMs + 60_000, localMs: 60_000, share: alone, ...plain };
     const draft = decide(known, frozen(seen(found)), at);

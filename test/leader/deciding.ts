@@ -4,9 +4,9 @@ import { taskMessage } from "../../src/engine/leader/decide/messages.ts";
 import {
   type Lists,
   newLists,
-  newSent,
+  newSendNotes,
   type RunNotes,
-  type Sent,
+  type SendNotes,
   unsentTasks,
 } from "../../src/engine/leader/notes.ts";
 import {
@@ -38,11 +38,11 @@ export function step(
   found: Partial<Seen> = {},
   notes: RunNotes = runNotes(),
   afterMs = 0,
-  { sent = newSent(0), ...more }: Partial<DecideAt> & { readonly sent?: Sent } = {},
+  { sendNotes = newSendNotes(0), ...more }: Partial<DecideAt> & { readonly sendNotes?: SendNotes } = {},
 ): Draft {
   const lists = listedAt(afterMs);
   const at = { nowMs: startMs + afterMs, localMs: afterMs, limitMs, share: alone, ...more };
-  const draft = decide({ working: state, notes, sent }, seen({ lists, ...found }), at);
+  const draft = decide({ working: state, notes, sendNotes }, seen({ lists, ...found }), at);
   // As whoever performs it does.
   Object.assign(notes, draft.notes);
   return draft;
@@ -92,13 +92,13 @@ export const waitingFor = (...works: readonly Work[]): Partial<SeenQueue> => ({
 /** A draft of nothing yet, for tests of single steps. */
 export const draftOf = (state: State, notes = runNotes(), nowMs = startMs, packLimitMs = limitMs): Draft =>
   newDraft(
-    { working: state, notes, sent: newSent(0) },
+    { working: state, notes, sendNotes: newSendNotes(0) },
     { nowMs, localMs: 0, limitMs: packLimitMs, share: alone },
   );
 
 /** The tasks that are sent once this decision is confirmed. */
 export const tasksOf = ({ state }: Pick<Draft, "state">) =>
-  unsentTasks(state, newSent(0)).map((name) => {
+  unsentTasks(state, newSendNotes(0)).map((name) => {
     const { kind, send } = taskMessage(state, name);
     return { kind, send };
   });
@@ -107,6 +107,6 @@ export const tasksOf = ({ state }: Pick<Draft, "state">) =>
 export const allSent = (state: State): State => ({
   ...state,
   tasks: Object.fromEntries(
-    Object.entries(state.tasks).map(([name, task]) => [name, { ...task, sent: true }]),
+    Object.entries(state.tasks).map(([name, task]) => [name, { ...task, enqueued: true }]),
   ),
 });

@@ -83,7 +83,7 @@ describe("failures of packs", () => {
   test("a run that fails names a pack that failed, not one of which another send may still succeed", () => {
     const died = (pack: number, send: number) => packFailure(pack, send, "poison", { code: "process-ended" });
     const failures = [died(0, 1), ...[1, 2, 3].map((send) => died(2, send))];
-    const state = { ...sent(), again: { 2: { sends: 3, atMs: startMs, lost: 0, since: 1 } } };
+    const state = { ...sent(), resent: { 2: { send: 3, sentMs: startMs, losses: 0, awaitedFrom: 1 } } };
     const { ending, packs } = step(state, { failures });
     expect(ending?.error?.message).toBe("chunk 2: ended its process 3 times, isolated");
     expect(packs).toMatchObject([{ pack: 0, send: 2 }]);
@@ -98,13 +98,13 @@ describe("failures of packs", () => {
   );
 
   test("a pack whose second send is still under way has not failed", () => {
-    const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, lost: 1, since: 1 } } };
+    const state = { ...sent(), resent: { 2: { send: 2, sentMs: startMs, losses: 1, awaitedFrom: 1 } } };
     expect(step(state, { failures: [packFailure(2, 1)] }).ending).toBeUndefined();
     expect(step(state, { failures: [packFailure(2, 1), packFailure(2, 2)] }).ending?.phase).toBe("failed");
   });
 
   test("a failure that is final fails the pack though another send is under way", () => {
-    const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, lost: 1, since: 1 } } };
+    const state = { ...sent(), resent: { 2: { send: 2, sentMs: startMs, losses: 1, awaitedFrom: 1 } } };
     const draft = step(state, { failures: [packFailure(2, 1, "error", { final: true })] });
     expect(draft.ending?.phase).toBe("failed");
   });
@@ -115,7 +115,7 @@ describe("failures of packs", () => {
   });
 
   test("sends from before a resume may end without a record and are not waited for", () => {
-    const state = { ...sent(), again: { 2: { sends: 2, atMs: startMs, lost: 0, since: 2 } } };
+    const state = { ...sent(), resent: { 2: { send: 2, sentMs: startMs, losses: 0, awaitedFrom: 2 } } };
     expect(step(state, { failures: [packFailure(2, 2)] }).ending?.phase).toBe("failed");
   });
 
@@ -124,7 +124,7 @@ describe("failures of packs", () => {
     const dead = heartbeatOf({ kind: "pack", shard: 0, pack: 0 }, { live: false, silentMs: 7_000 });
     const observed = observedAt(20_000, { heartbeats: [dead] });
     const resent = step(sent(), { spec: tolerant }, runNotes(), 20_000, { observed });
-    expect(resent.state.again[0]).toMatchObject({ sends: 2, since: 2 });
+    expect(resent.state.resent[0]).toMatchObject({ send: 2, awaitedFrom: 2 });
     const late = step(resent.state, { spec: tolerant, failures: [overtime(1)] }, runNotes(), 22_000);
     expect([late.packs, late.state.packsFailed]).toEqual([[], 0]);
     const both = [overtime(1), overtime(2)];
@@ -150,7 +150,7 @@ describe("failures of tasks", () => {
     expect(step(planning, { failures: [failure({ kind: "plan" })] }).ending?.error?.code).toBe("plan-failed");
     const again = step(planning, { failures: [failure({ kind: "plan" }, 1, "poison")] });
     expect(tasksOf(again)).toEqual([{ kind: "plan", send: 2 }]);
-    expect(again.state.tasks["plan"]?.sends).toBe(2);
+    expect(again.state.tasks["plan"]?.send).toBe(2);
   });
 
   test("a member that storage lost fails the run at once", () => {
@@ -164,16 +164,16 @@ describe("failures of tasks", () => {
         failure({ kind: "finish" }, at + 1, "poison", 1, { code: "process-ended" }),
       );
     const one = step(finishing(), { failures: died(1) });
-    expect(one.state.tasks["finish"]).toMatchObject({ sends: 2, isolated: true });
+    expect(one.state.tasks["finish"]).toMatchObject({ send: 2, isolated: true });
     const two = step(allSent(one.state), { failures: died(2) });
-    expect(two.state.tasks["finish"]).toMatchObject({ sends: 3, isolated: true });
+    expect(two.state.tasks["finish"]).toMatchObject({ send: 3, isolated: true });
     const three = step(allSent(two.state), { failures: died(3) });
     expect(three.ending?.error?.message).toBe("ended its process 3 times, isolated");
   });
 
   test("a record of a send that the state does not know raises the number of the next one above it", () => {
     const records = [1, 2, 3].map((send) => failure({ kind: "finish" }, send, "poison", 1, { code: "lost" }));
-    expect(step(finishing(), { failures: records }).state.tasks["finish"]?.sends).toBe(4);
+    expect(step(finishing(), { failures: records }).state.tasks["finish"]?.send).toBe(4);
   });
 });
 

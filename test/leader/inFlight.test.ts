@@ -111,7 +111,7 @@ describe("a pack in flight", () => {
       expect([draft.packs, draft.records]).toEqual([[], []]);
       state = draft.state;
     }
-    expect(state.sentAgain).toBe(0);
+    expect(state.resends).toBe(0);
   });
 
   test("whose process died is resent although packs before it wait: messages are not taken in order", () => {
@@ -138,8 +138,8 @@ describe("a pack in flight", () => {
       state = draft.state;
     }
     expect(sends).toEqual([{ ...resend, isolated: true }]);
-    expect(state.again[14]).toMatchObject({ sends: 2, since: 2, lost: 0, isolated: true });
-    expect(state.sentAgain).toBe(1);
+    expect(state.resent[14]).toMatchObject({ send: 2, awaitedFrom: 2, losses: 0, isolated: true });
+    expect(state.resends).toBe(1);
   });
 
   test("that a live heartbeat has told of for longer than any attempt takes counts as one without a heartbeat", () => {
@@ -170,7 +170,7 @@ describe("a pack that was taken and that nobody has", () => {
     expect(early.packs).toEqual([]);
     const { packs, state: next } = judge(early.state, 1_001 + lostMs, {}, notes);
     expect(packs).toEqual([{ ...resend, isolated: false }]);
-    expect(next.again[14]).toMatchObject({ sends: 2, since: 2, lost: 1 });
+    expect(next.resent[14]).toMatchObject({ send: 2, awaitedFrom: 2, losses: 1 });
   });
 
   test("is resent after 4 s where no pack has ended", () => {
@@ -215,13 +215,13 @@ describe("a pack that was taken and that nobody has", () => {
     });
     const lists = listedAt(3_000);
     const draft = step(state, { lists }, notes, 3_050, told(3_050));
-    expect([draft.packs, notes.wantsFailures]).toEqual([[], true]);
+    expect([draft.packs, notes.listFailures]).toEqual([[], true]);
     const known = { working: draft.state, notes, lists };
     expect(wantedOf(known, { localMs: 3_060 }).failures).toBe(true);
     const failures = [packFailure(14, 1, "error", { code: "time-limit" })];
     const ended = step(draft.state, { failures }, notes, 3_060, told(3_060));
-    expect(ended.state.again[14]).toMatchObject({ sends: 2, since: 2, lost: 0 });
-    expect(step(draft.state, {}, notes, 3_060, told(3_060)).state.again[14]).toMatchObject({ lost: 1 });
+    expect(ended.state.resent[14]).toMatchObject({ send: 2, awaitedFrom: 2, losses: 0 });
+    expect(step(draft.state, {}, notes, 3_060, told(3_060)).state.resent[14]).toMatchObject({ losses: 1 });
   });
 
   test("is not resent in a loop that observes nothing, nor where its shard was not listed in this poll", () => {
@@ -246,13 +246,13 @@ test("a pack whose heartbeat is stale is not resent before failures were listed 
   const observed = observedAt(5_000, { heartbeats: [dead()], packs: waitingFor(...others) });
   const decide = (lists: Lists) => step(state, { lists }, notes, 5_000, { observed });
   const early = decide(listedAt(5_000 - limits.lostMsMin));
-  expect([early.packs, notes.wantsFailures]).toEqual([[], true]);
+  expect([early.packs, notes.listFailures]).toEqual([[], true]);
   const listed = decide(listedAt(5_001 - limits.lostMsMin));
-  expect([listed.packs, notes.wantsFailures]).toEqual([[{ ...resend, isolated: true }], false]);
+  expect([listed.packs, notes.listFailures]).toEqual([[{ ...resend, isolated: true }], false]);
 });
 
 describe("the last loss of a pack", () => {
-  const nine = { sends: 12, atMs: startMs, since: 12, lost: limits.lostMax - 1 };
+  const nine = { send: 12, sentMs: startMs, awaitedFrom: 12, losses: limits.lostMax - 1 };
   const lost = {
     ...{ work, send: 12, code: "lost", final: true },
     message: "lost 10 times before any process said that it began",
@@ -260,27 +260,27 @@ describe("the last loss of a pack", () => {
 
   test("is recorded and ends it, as the next list of failures tells", () => {
     const notes = runNotes();
-    const state = { ...sent(notes), again: { 14: { ...nine, takenMs: startMs } } };
+    const state = { ...sent(notes), resent: { 14: { ...nine, takenMs: startMs } } };
     const draft = judge(state, 200_000, {}, notes);
-    expect([draft.packs, draft.records, notes.wantsFailures]).toEqual([[], [lost], true]);
+    expect([draft.packs, draft.records, notes.listFailures]).toEqual([[], [lost], true]);
     const failures = [packFailure(14, 12, "poison", { code: "lost", message: lost.message, final: true })];
     const { ending } = step(draft.state, { failures }, notes, 201_000);
     expect(ending?.error?.message).toBe("chunk 14: lost 10 times before any process said that it began");
   });
 
   test("may be that of a process that only held it, and is none where it had begun", () => {
-    const state = { ...sent(runNotes()), again: { 14: nine } };
+    const state = { ...sent(runNotes()), resent: { 14: nine } };
     const held = judge(state, 1_000, { heartbeats: [dead({ send: 12, begun: false })] });
     expect([held.packs, held.records]).toEqual([[], [lost]]);
     const begun = judge(state, 1_000, { heartbeats: [dead({ send: 12 })] });
     expect([begun.packs, begun.records]).toEqual([[{ ...resend, send: 13, isolated: true }], []]);
-    expect(begun.state.again[14]).toMatchObject({ lost: 9 });
+    expect(begun.state.resent[14]).toMatchObject({ losses: 9 });
   });
 });
 
 describe("a pack whose process died while the pack was isolated in it", () => {
-  const isolated = { sends: 2, atMs: startMs, since: 2, lost: 0, isolated: true };
-  const stateOf = (notes: RunNotes) => ({ ...sent(notes), again: { 14: isolated } });
+  const isolated = { send: 2, sentMs: startMs, awaitedFrom: 2, losses: 0, isolated: true };
+  const stateOf = (notes: RunNotes) => ({ ...sent(notes), resent: { 14: isolated } });
   const died = (silentMs: number, more: Partial<SeenHeartbeat> = {}) => ({
     heartbeats: [dead({ send: 2, isolated: true, silentMs, ...more })],
   });
@@ -299,7 +299,7 @@ describe("a pack whose process died while the pack was isolated in it", () => {
     const message = `the process of node-1 ended while it computed nothing else: ${how}`;
     const record = { work, send: 2, code: "process-ended", message, final: undefined };
     expect([packs, records]).toEqual([[], how === undefined ? [] : [record]]);
-    expect(notes.wantsFailures).toBe(how !== undefined);
+    expect(notes.listFailures).toBe(how !== undefined);
   });
 
   test("is resent at once where it had not begun", () => {
@@ -339,7 +339,7 @@ describe("the last pack of a run", () => {
   test("is doubled once where it is slow though its process lives, and both sends are waited for", () => {
     const { packs, state } = last(19, slowest);
     expect(packs).toEqual([{ ...resend, pack: 19, isolated: false }]);
-    expect(state.again[19]).toMatchObject({ sends: 2, since: 1, lost: 0 });
+    expect(state.resent[19]).toMatchObject({ send: 2, awaitedFrom: 1, losses: 0 });
     expect(last(19, slowest, state).packs).toEqual([]);
   });
 
@@ -353,8 +353,8 @@ describe("the last pack of a run", () => {
   });
 
   test("is not doubled where it is isolated in its process", () => {
-    const again = { 19: { sends: 2, atMs: startMs, since: 2, lost: 0, isolated: true } };
-    const state = { ...sent(runNotes(), { done: 19 }), again };
+    const resent = { 19: { send: 2, sentMs: startMs, awaitedFrom: 2, losses: 0, isolated: true } };
+    const state = { ...sent(runNotes(), { done: 19 }), resent };
     expect(last(19, { ...slowest, send: 2, isolated: true }, state).packs).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newSent, taskKey } from "../../src/engine/leader/notes.ts";
+import { newSendNotes, taskKey } from "../../src/engine/leader/notes.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import { type Work, workName } from "../../src/engine/model/runBlobs.ts";
 import type { State } from "../../src/engine/model/state.ts";
@@ -56,9 +56,9 @@ describe("a task in flight", () => {
     const draft = judge(early.state, 1_001 + lostMs, {}, notes);
     expect([tasksOf(draft), draft.decided]).toEqual([[{ kind: "finish", send: 2 }], true]);
     expect(draft.state.tasks["finish"]).toEqual({
-      ...{ sends: 2, since: 2, lost: 1, atMs: startMs + 1_001 + lostMs },
+      ...{ send: 2, awaitedFrom: 2, losses: 1, sentMs: startMs + 1_001 + lostMs },
     });
-    expect(draft.state.sentAgain).toBe(1);
+    expect(draft.state.resends).toBe(1);
   });
 
   test("that is in neither of two full queues of later messages was taken, and in one of earlier ones it may wait", () => {
@@ -85,14 +85,14 @@ describe("a task in flight", () => {
   test("is resent at once, isolated, where it was begun under a heartbeat that is stale", () => {
     const draft = judge(finishing(), 1_000, { heartbeats: [dead] });
     expect(tasksOf(draft)).toEqual([{ kind: "finish", send: 2 }]);
-    expect(draft.state.tasks["finish"]).toMatchObject({ sends: 2, since: 2, lost: 0, isolated: true });
+    expect(draft.state.tasks["finish"]).toMatchObject({ send: 2, awaitedFrom: 2, losses: 0, isolated: true });
     // The heartbeat stays, and tells only of the send before.
     expect(tasksOf(judge(allSent(draft.state), 2_000, { heartbeats: [dead] }))).toEqual([]);
   });
 
   test("is resent at once beside other work where the process that died only held it", () => {
     const { state } = judge(finishing(), 1_000, { heartbeats: [{ ...dead, begun: false }] });
-    expect(state.tasks["finish"]).toMatchObject({ sends: 2, since: 2, lost: 1 });
+    expect(state.tasks["finish"]).toMatchObject({ send: 2, awaitedFrom: 2, losses: 1 });
     expect(state.tasks["finish"]?.isolated).toBeUndefined();
   });
 
@@ -102,10 +102,10 @@ describe("a task in flight", () => {
     const failures: ReturnType<typeof failure>[] = [];
     for (const send of [2, 3, 4]) {
       const heartbeat = { ...dead, send, isolated: true, silentMs: limits.isolatedDeathMs };
-      const sentAgain = allSent(state);
-      expect(judge(sentAgain, send * 20_000, { heartbeats: [heartbeat] }, notes).records).toEqual([]);
+      const stateSent = allSent(state);
+      expect(judge(stateSent, send * 20_000, { heartbeats: [heartbeat] }, notes).records).toEqual([]);
       const surely = { ...heartbeat, silentMs: limits.isolatedDeathMs + 1 };
-      const draft = judge(sentAgain, send * 20_000 + 1, { heartbeats: [surely] }, notes);
+      const draft = judge(stateSent, send * 20_000 + 1, { heartbeats: [surely] }, notes);
       expect([tasksOf(draft), draft.records]).toMatchObject([[], [{ send, code: "process-ended" }]]);
       failures.push(
         ...draft.records.map(({ code, message }) => failure(finish, send, "poison", 1, { code, message })),
@@ -119,7 +119,7 @@ describe("a task in flight", () => {
 
   test("that is lost for the tenth time is recorded so, and fails the run", () => {
     const notes = runNotes();
-    const task = { sends: 10, atMs: startMs, since: 10, lost: 9, takenMs: startMs, sent: true };
+    const task = { send: 10, sentMs: startMs, awaitedFrom: 10, losses: 9, takenMs: startMs, enqueued: true };
     const draft = judge(finishing({ tasks: { finish: task } }), 600_000, {}, notes);
     const record = { work: finish, send: 10, code: "lost", final: true };
     expect([tasksOf(draft), draft.records]).toMatchObject([[], [record]]);
@@ -131,7 +131,7 @@ describe("a task in flight", () => {
 
   test("is judged in a paused run too", () => {
     const name = "node/1/00000";
-    const task = { sends: 1, atMs: startMs, lost: 0, since: 1, sent: true };
+    const task = { send: 1, sentMs: startMs, losses: 0, awaitedFrom: 1, enqueued: true };
     const sealed = { 0: { gen: 1, node: false } };
     const state: State = { ...computing(400), paused: true, tasks: { [name]: task }, sealed };
     const heartbeat = heartbeatOf({ kind: "node", level: 1, index: 0 }, { live: false, silentMs: 6_100 });
@@ -144,7 +144,7 @@ describe("a task in flight", () => {
 
   test("and combines a node counts as lost only once nodes were listed after it was due", () => {
     const name = "node/1/00000";
-    const task = { sends: 1, atMs: startMs, lost: 0, since: 1, sent: true, takenMs: startMs };
+    const task = { send: 1, sentMs: startMs, losses: 0, awaitedFrom: 1, enqueued: true, takenMs: startMs };
     const sealed = { 0: { gen: 1, node: false } };
     const state: State = { ...computing(400), cursor: 20, tasks: { [name]: task }, sealed };
     const notes = runNotes();
@@ -158,7 +158,7 @@ describe("a task in flight", () => {
   test("is resent by this decision only while its message has room before the next write", () => {
     const state: State = { ...computing(400_000), paused: true };
     for (let index = 0; index < 600; index += 1) {
-      const task = { sends: 1, atMs: startMs, lost: 0, since: 1, sent: true, takenMs: startMs };
+      const task = { send: 1, sentMs: startMs, losses: 0, awaitedFrom: 1, enqueued: true, takenMs: startMs };
       state.tasks[workName({ kind: "node", level: 1, index })] = task;
       state.sealed[index] = { gen: 1, node: false };
     }
@@ -169,25 +169,25 @@ describe("a task in flight", () => {
   });
 
   test("that an earlier leader may have sent is sent again once nobody is seen to have it, and one that this leader sent is waited for", () => {
-    const task = { sends: 1, atMs: startMs, lost: 0, since: 1 };
+    const task = { send: 1, sentMs: startMs, losses: 0, awaitedFrom: 1 };
     const state = finishing({ tasks: { finish: task } });
     const notes = runNotes();
-    const sent = newSent(0, [taskKey(state, "finish")]);
+    const sendNotes = newSendNotes(0, [taskKey(state, "finish")]);
     const judged = (before: State, afterMs: number, told: Told = {}) =>
-      step(before, {}, notes, afterMs, { observed: observedAt(afterMs, told), sent });
+      step(before, {}, notes, afterMs, { observed: observedAt(afterMs, told), sendNotes });
     const waits = judged(state, 1_000, { urgent: waitingFor(finish) }).state;
-    expect(waits.tasks["finish"]?.sends).toBe(1);
+    expect(waits.tasks["finish"]?.send).toBe(1);
     const gone = judged(waits, 2_000).state;
-    expect(judged(gone, 2_001).state.tasks["finish"]).toMatchObject({ sends: 2, lost: 1 });
+    expect(judged(gone, 2_001).state.tasks["finish"]).toMatchObject({ send: 2, losses: 1 });
     const mine = judge(finishing(), 2_000).state;
-    expect(judge(mine, 2_001).state.tasks["finish"]?.sends).toBe(1);
+    expect(judge(mine, 2_001).state.tasks["finish"]?.send).toBe(1);
   });
 
   test("is not judged before it was sent, nor where nothing was observed", () => {
-    const tasks = { finish: { sends: 1, atMs: startMs, lost: 0, since: 1 } };
+    const tasks = { finish: { send: 1, sentMs: startMs, losses: 0, awaitedFrom: 1 } };
     const unsent = judge(finishing({ tasks }), 600_000, { heartbeats: [dead] });
     expect(unsent.state.tasks).toEqual(tasks);
-    expect(step(finishing(), {}, runNotes(), 600_000).state.tasks["finish"]?.sends).toBe(1);
+    expect(step(finishing(), {}, runNotes(), 600_000).state.tasks["finish"]?.send).toBe(1);
   });
 
   test("is not resent before failures were listed after it was due", () => {
@@ -195,7 +195,7 @@ describe("a task in flight", () => {
     const { state } = judge(finishing(), 1_000, {}, notes);
     const lists = listedAt(1_000);
     const late = step(state, { lists }, notes, 6_000, { observed: observedAt(6_000) });
-    expect([tasksOf(late), notes.wantsFailures]).toEqual([[], true]);
+    expect([tasksOf(late), notes.listFailures]).toEqual([[], true]);
     expect(tasksOf(judge(late.state, 6_100, {}, notes))).toHaveLength(1);
   });
 });

@@ -17,7 +17,7 @@ import { leadInMemory } from "./leadInMemory.ts";
 /** Storage's time when each test begins. */
 const startMs = Date.UTC(2030, 0, 1);
 const of = { uid: "u", generation: 1 };
-const turn = (number = 0, firstSend = 1) => turnKey({ ...of, turn: number, firstSend });
+const turn = (number = 0, cursorSend = 1) => turnKey({ ...of, turn: number, cursorSend });
 const common = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0 } as const;
 const compute = (pack: number, more: Partial<MessageOf<"compute">> = {}): WorkMessage => ({
   ...{ ...common, kind: "compute", shard: 0, pack, from: pack, to: pack + 1 },

@@ -83,7 +83,7 @@ function sendsOf(cause: "error" | "poison", code: string): number {
     const ended = Array.from({ length: sends }, (_, at) => ({
       ...{ send: at + 1, cause, code, message: "", final: false },
     }));
-    if (verdictOf(ended, { sends, since: 1 }).kind === "fail") return sends;
+    if (verdictOf(ended, { send: sends, awaitedFrom: 1 }).kind === "fail") return sends;
   }
 }
 /** Whether sends that end so never fail the work by themselves. */
@@ -96,7 +96,7 @@ const againAlways = (code: string): boolean =>
       message: "",
       final: false,
     })),
-    { sends: 50, since: 1 },
+    { send: 50, awaitedFrom: 1 },
   ).kind === "replace";
 const lostMs = (durationsMs: number[]): number => lostAfterMs({ ...computing(20), durationsMs });
 

@@ -52,7 +52,11 @@ describe("a paused run has come to rest", () => {
     ["it is cancelled", {}, { want: "cancelled", command: 4 }],
     ["the state does not know of the pause yet", { paused: false }, {}],
     ["a command came that the state has not answered", {}, { command: 4 }],
-    ["a task is under way", { tasks: { "node/1/00000": { sends: 1, atMs: 0, lost: 0, since: 1 } } }, {}],
+    [
+      "a task is under way",
+      { tasks: { "node/1/00000": { send: 1, sentMs: 0, losses: 0, awaitedFrom: 1 } } },
+      {},
+    ],
     ["it is being planned", { phase: "planning" }, {}],
     ["it is finishing", { phase: "finishing" }, {}],
   ])("but not where %s", (_what, state, want) => {
@@ -111,7 +115,7 @@ describe("a leader of paused runs", () => {
     expect(await anyRunToLead(account.ports)).toBe(true);
     account.nextTerm();
     await account.lead(5_000);
-    expect(await account.stateOf("b")).toMatchObject({ paused: false, turn: 2, term: 8, firstSend: 2 });
+    expect(await account.stateOf("b")).toMatchObject({ paused: false, turn: 2, term: 8, cursorSend: 2 });
     expect((await account.stateOf("a")).term).toBe(7);
   });
 

@@ -132,18 +132,18 @@ test("a node above the shards is kept only while every shard below it is", () =>
 
 test("a new turn takes a send number above every send before, and begins at the first shard that is open", () => {
   const state = step(computing(60)).state;
-  state.again[3] = { sends: 4, atMs: 0, lost: 1, since: 1 };
+  state.resent[3] = { send: 4, sentMs: 0, losses: 1, awaitedFrom: 1 };
   beginTurn(state);
-  expect(state).toMatchObject({ firstSend: 5, cursor: 0, again: {}, batches: [] });
+  expect(state).toMatchObject({ cursorSend: 5, cursor: 0, resent: {}, batches: [] });
   expect(state.open[0]?.recount).toBe(true);
 });
 
 test("what ended a process is isolated in the next turn too, and urgent", () => {
   const { state } = step(computing(60));
-  state.again[40] = { sends: 4, atMs: 7, lost: 1, since: 3, isolated: true };
-  state.again[41] = { sends: 2, atMs: 7, lost: 0, since: 1 };
+  state.resent[40] = { send: 4, sentMs: 7, losses: 1, awaitedFrom: 3, isolated: true };
+  state.resent[41] = { send: 2, sentMs: 7, losses: 0, awaitedFrom: 1 };
   beginTurn(state);
-  expect(state.again).toEqual({ 40: { sends: 5, atMs: 0, lost: 0, since: 5, isolated: true } });
+  expect(state.resent).toEqual({ 40: { send: 5, sentMs: 0, losses: 0, awaitedFrom: 5, isolated: true } });
   for (const open of Object.values(state.open)) delete open.recount;
   state.inFlight = 0;
   const draft = draftOf(state);
@@ -159,11 +159,11 @@ test("what ended a process is isolated in the next turn too, and urgent", () => 
 test("a new turn lists the shards of packs that an earlier leader may have sent without recording it", () => {
   const state = computing(40);
   state.layout = { chunks: 40, packSize: 1, shardSize: 4, fanIn: 2, packMs: 1 };
-  Object.assign(state, { cursor: 6, doubtUpTo: 13, open: { 0: { done: "" }, 1: { done: "" } } });
+  Object.assign(state, { cursor: 6, possiblySentUpTo: 13, open: { 0: { done: "" }, 1: { done: "" } } });
   beginTurn(state);
   expect(Object.keys(state.open).map(Number)).toEqual([0, 1, 2, 3]);
   expect(Object.values(state.open).every(({ recount }) => recount === true)).toBe(true);
-  expect(state).toMatchObject({ cursor: 0, doubtUpTo: 0 });
+  expect(state).toMatchObject({ cursor: 0, possiblySentUpTo: 0 });
 });
 
 test("what the bitmaps say is what is counted, whatever was done to them", () => {

@@ -95,7 +95,7 @@ test("a state write that storage refuses for minutes has no recorded task sent t
   for (let shard = 0; shard < sealed; shard += 1) {
     state.sealed[shard] = { gen: 1, node: false };
     const name = workName({ kind: "node", level: 1, index: shard });
-    state.tasks[name] = { sends: 1, atMs: Date.UTC(2030, 0, 1), lost: 0, since: 1 };
+    state.tasks[name] = { send: 1, sentMs: Date.UTC(2030, 0, 1), losses: 0, awaitedFrom: 1 };
   }
   await account.addRun("big", plan, { state, marker: { cap: 1 } });
   const sent = new Map<string, number>();
@@ -109,7 +109,7 @@ test("a state write that storage refuses for minutes has no recorded task sent t
   account.storage.blobs.replace = (container, name, body, write) => {
     // The last one that is taken records the sends: an earlier leader may have sent these tasks, and nobody has them.
     if (!name.endsWith("state.json") || !recorded) {
-      recorded = (JSON.parse(String(body)) as State).sentAgain === sealed;
+      recorded = (JSON.parse(String(body)) as State).resends === sealed;
       return replace(container, name, body, write);
     }
     refused += 1;
@@ -129,7 +129,7 @@ test("a task that was sent is marked in the state, so that the next leader does 
   await account.addRun("r", planOf(10), { state });
   account.storage.operator.deleteBlob(account.names.runs, runBlobs("r", "uidr").plan);
   await account.lead(5_000);
-  expect((await account.stateOf("r")).tasks["plan"]).toMatchObject({ sends: 1, sent: true });
+  expect((await account.stateOf("r")).tasks["plan"]).toMatchObject({ send: 1, enqueued: true });
   const plans = async () => (await account.storage.queues.peek(account.names.urgent, 32)).length;
   expect(await plans()).toBe(1);
   account.nextTerm();

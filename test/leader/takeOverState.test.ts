@@ -107,35 +107,35 @@ describe("packs that the leader before may have sent and did not live to record"
     ["a leader that died", {}, 30 + limits.sendsPerWriteMax],
     ["one whose lease was broken", { cameBy: "broken" }, 30 + limits.sendsPerWriteMax],
     ["one that handed over", { cameBy: "handed-over" }, 0],
-  ])("after %s are doubted as far as it could get", async (_what, more, doubtUpTo) => {
+  ])("after %s are possibly sent as far as it could get", async (_what, more, possiblySentUpTo) => {
     await storeState(old());
     const chain = await takeOverState(store(), leader(old().term + 1, more), request);
-    expect(chain.state().doubtUpTo).toBe(doubtUpTo);
+    expect(chain.state().possiblySentUpTo).toBe(possiblySentUpTo);
   });
 
-  test("are doubted too where the term that handed over never came to the run", async () => {
+  test("are possibly sent too where the term that handed over never came to the run", async () => {
     await storeState(old());
     const chain = await takeOverState(store(), leader(old().term + 2, { cameBy: "handed-over" }), request);
-    expect(chain.state().doubtUpTo).toBe(30 + limits.sendsPerWriteMax);
+    expect(chain.state().possiblySentUpTo).toBe(30 + limits.sendsPerWriteMax);
   });
 
-  test("stay doubted over several leaders that die, and are never doubted less", async () => {
-    await storeState({ ...old(), doubtUpTo: 900 });
-    expect((await takeOverState(store(), leader(9), request)).state().doubtUpTo).toBe(900);
+  test("stay possibly sent over several leaders that die, and never become fewer", async () => {
+    await storeState({ ...old(), possiblySentUpTo: 900 });
+    expect((await takeOverState(store(), leader(9), request)).state().possiblySentUpTo).toBe(900);
   });
 
   test("are none for the same term, nor where a retry begins", async () => {
     await storeState({ ...old(), term: 9, termid: "term 9" });
-    expect((await takeOverState(store(), leader(9), request)).state().doubtUpTo).toBe(0);
+    expect((await takeOverState(store(), leader(9), request)).state().possiblySentUpTo).toBe(0);
     storage.operator.overwriteBlob(names.runs, blob, JSON.stringify({ ...old(), phase: "failed" }));
     const retry = await takeOverState(store(), leader(9), { ...request, generation: 2 });
-    expect(retry.state()).toMatchObject({ generation: 2, doubtUpTo: 0 });
+    expect(retry.state()).toMatchObject({ generation: 2, possiblySentUpTo: 0 });
   });
 
   test("are the first ones too, where it died between the plan and its first write", async () => {
     const { layout: _layout, ...planning } = { ...old(), phase: "planning" as const, cursor: 0 };
     await storeState(planning);
     const chain = await takeOverState(store(), leader(9), request);
-    expect(chain.state().doubtUpTo).toBe(limits.sendsPerWriteMax);
+    expect(chain.state().possiblySentUpTo).toBe(limits.sendsPerWriteMax);
   });
 });

@@ -10,7 +10,7 @@ import { heartbeatOf, observedAt, startMs, step, type Told, waitingFor } from ".
 /** Thirty packs, ten a second from the start on. */
 const batches = [10, 20, 30].map((upTo, second) => ({ upTo, atMs: startMs + second * 1_000 }));
 const sent = (): State => ({ ...step(computing(30)).state, batches });
-const mine = { uid: "u", generation: 1, turn: 0, firstSend: 1 };
+const mine = { uid: "u", generation: 1, turn: 0, cursorSend: 1 };
 const shows = (pack: number, change: Partial<typeof mine> = {}): Partial<SeenQueue> => ({
   firstPack: new Map([[turnKey({ ...mine, ...change }), pack]]),
 });
@@ -27,7 +27,7 @@ describe("first sends that workers have taken", () => {
     ["are those before the first that the queue shows", { packs: shows(7) }, 7],
     ["are none where the queue shows the first", { packs: { ...shows(0), ...others(9_000) } }, 0],
     ["are all where the queue shows only an earlier turn", { packs: shows(7, { turn: 3 }) }, 30],
-    ["are all where the queue shows only earlier sends", { packs: shows(7, { firstSend: 2 }) }, 30],
+    ["are all where the queue shows only earlier sends", { packs: shows(7, { cursorSend: 2 }) }, 30],
     ["are all where it shows another generation", { packs: shows(7, { generation: 2 }) }, 30],
     ["are all where it shows another run", { packs: shows(7, { uid: "x" }) }, 30],
     ["are those of no batch where a full queue shows older messages of others", { packs: others(0) }, 0],
@@ -117,7 +117,7 @@ describe("a pack whose sends end in any way", () => {
         for (const fate of all) {
           // Longer than the longest time after which it counts as lost.
           afterMs += limits.lostMsMax * 2 ** limits.lostDoublings;
-          const { sends: send = 1, isolated = false } = state.again[0] ?? {};
+          const { send = 1, isolated = false } = state.resent[0] ?? {};
           const heartbeat = heartbeatOf(work, { send, isolated });
           const dead = { ...heartbeat, live: false, silentMs: limits.isolatedDeathMs + 1 };
           const told: Told = {
@@ -146,7 +146,7 @@ describe("a pack whose sends end in any way", () => {
           }
           expect(sends).toBeLessThanOrEqual(1);
           if (!["lost", "died", "died held"].includes(fate) && failures.length === 0) expect(sends).toBe(0);
-          expect(state.again[0]?.sends ?? 1).toBeLessThanOrEqual(13);
+          expect(state.resent[0]?.send ?? 1).toBeLessThanOrEqual(13);
         }
       }),
     );
@@ -158,14 +158,14 @@ describe("a pack whose sends end in any way", () => {
     const failures: ReturnType<typeof packFailure>[] = [];
     let ended = "";
     for (let round = 0; round < 60 && ended === ""; round += 1) {
-      const { sends = 1, isolated, lost = 0 } = state.again[0] ?? {};
+      const { send = 1, isolated, losses = 0 } = state.resent[0] ?? {};
       const dead = heartbeatOf(work, {
-        send: sends,
+        send: send,
         isolated: isolated === true,
         live: false,
         silentMs: 20_000,
       });
-      const heartbeat = { ...dead, begun: lost === limits.lostMax - 1 };
+      const heartbeat = { ...dead, begun: losses === limits.lostMax - 1 };
       const observed = observedAt(round * 1_000, { heartbeats: [heartbeat] });
       const draft = step(state, { failures }, notes, round * 1_000, { observed });
       for (const { send, code, message } of draft.records)

@@ -86,7 +86,7 @@ describe("what the records of ended sends mean", () => {
   test.each(packTable)(
     "of a pack that may lack chunks %s has the verdict of the table",
     (_what, records, tolerated, verdict) => {
-      const made = { sends: records.length, since: 1 };
+      const made = { send: records.length, awaitedFrom: 1 };
       expect(verdictOf(records, made, { chunks: pack, tolerated })).toEqual(verdict);
     },
   );
@@ -94,7 +94,7 @@ describe("what the records of ended sends mean", () => {
   test("a pack of which all chunks end their threads fails", () => {
     const two = { from: 16, to: 18 };
     expect(
-      verdictOf(endedAt("threw", 16, 17), { sends: 2, since: 1 }, { chunks: two, tolerated: 9 }),
+      verdictOf(endedAt("threw", 16, 17), { send: 2, awaitedFrom: 1 }, { chunks: two, tolerated: 9 }),
     ).toEqual(fail("threw 2"));
   });
 
@@ -114,7 +114,7 @@ describe("what the records of ended sends mean", () => {
             if (excluded.includes(chunk)) continue;
             const named = kind === "overtime" || kind === "threw";
             records.push({ ...ended(records.length + 1, kind), ...(named && { chunk }) });
-            const made = { sends: records.length, since: records.length };
+            const made = { send: records.length, awaitedFrom: records.length };
             const verdict = verdictOf(records, made, { chunks: pack, tolerated: 99 });
             if (verdict.kind !== "replace") break;
             excluded = (verdict.excluded ?? []).map((one) => one.chunk);
@@ -125,8 +125,8 @@ describe("what the records of ended sends mean", () => {
     );
   });
 
-  test.each(table)("%s has the verdict of the table", (_what, records, sends, since, verdict) => {
-    expect(verdictOf(records, { sends, since })).toEqual(verdict);
+  test.each(table)("%s has the verdict of the table", (_what, records, send, awaitedFrom, verdict) => {
+    expect(verdictOf(records, { send, awaitedFrom })).toEqual(verdict);
   });
 
   const anyKind = fc.constantFrom(...(Object.keys(kinds) as Kind[]));
@@ -138,19 +138,19 @@ describe("what the records of ended sends mean", () => {
     fc.assert(
       fc.property(fc.infiniteStream(replaceable), fc.infiniteStream(fc.boolean()), (ends, silences) => {
         const records: Ended[] = [];
-        let [sends, since, died] = [1, 1, 0];
+        let [send, awaitedFrom, died] = [1, 1, 0];
         for (;;) {
           const kind = ends.next().value;
           if (kind === "died") died += 1;
           // Sends that nothing was heard of for long are not waited for any more; their records come all the same.
-          if (silences.next().value) since = sends;
-          records.push(ended(sends, kind));
-          const verdict = verdictOf(records, { sends, since });
+          if (silences.next().value) awaitedFrom = send;
+          records.push(ended(send, kind));
+          const verdict = verdictOf(records, { send, awaitedFrom });
           if (verdict.kind === "fail") break;
           expect(verdict).toEqual({ kind: "replace", isolated: died > 0 });
-          sends += 1;
+          send += 1;
         }
-        expect(sends).toBeLessThanOrEqual(most);
+        expect(send).toBeLessThanOrEqual(most);
         expect(died).toBeLessThanOrEqual(limits.diedSendsMax);
       }),
     );
@@ -164,10 +164,10 @@ describe("what the records of ended sends mean", () => {
         fc.nat(),
         (ends, which, from) => {
           const all = row(...ends);
-          const since = 1 + (from % all.length);
-          const open = since + (which % (all.length - since + 1));
+          const awaitedFrom = 1 + (from % all.length);
+          const open = awaitedFrom + (which % (all.length - awaitedFrom + 1));
           const records = all.filter(({ send }) => send !== open);
-          const { kind } = verdictOf(records, { sends: all.length, since });
+          const { kind } = verdictOf(records, { send: all.length, awaitedFrom });
           const hopeless = records.some((one) => one.final || one.cause === "storage-lost");
           expect(kind).toBe(hopeless ? "fail" : "wait");
         },
@@ -179,9 +179,9 @@ describe("what the records of ended sends mean", () => {
     fc.assert(
       fc.property(fc.array(anyKind, { minLength: 1, maxLength: 6 }), fc.nat(), (ends, from) => {
         const all = row(...ends);
-        const sends = all.length;
-        expect(verdictOf(all, { sends, since: 1 + (from % sends) })).toEqual(
-          verdictOf(all, { sends, since: 1 }),
+        const send = all.length;
+        expect(verdictOf(all, { send, awaitedFrom: 1 + (from % send) })).toEqual(
+          verdictOf(all, { send, awaitedFrom: 1 }),
         );
       }),
     );

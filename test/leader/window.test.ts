@@ -260,7 +260,7 @@ describe("while more is queued than shares allow", () => {
       [true, false],
       [true, false],
     ]);
-    expect(Object.keys(state.again)).toEqual(["0", "1"]);
+    expect(Object.keys(state.resent)).toEqual(["0", "1"]);
   });
 
   test("a new leader sends nothing of long packs before it has read the other runs", () => {

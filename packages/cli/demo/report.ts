@@ -39,7 +39,7 @@ export function demoReport(
       : { takeover: { from: killed.name, to: takeover.name, seconds: takeover.afterMs / 1_000 } }),
     terms: view.terms.map(({ term, holder }) => ({ term, holder })),
     packs: view.packs?.total ?? 0,
-    sentAgain: view.packs?.again ?? 0,
+    resends: view.packs?.resent ?? 0,
     /** Of leaders and workers. */
     calls: view.calls,
     dollars: dollarsOf(view.calls),
@@ -57,7 +57,7 @@ export function reportLines(report: DemoReport, screen: Pick<Screen, "color">): 
     ...(takeover === undefined
       ? []
       : [["takeover", `${takeover.to} for ${takeover.from} after ${duration(takeover.seconds)}`] as const]),
-    ["packs", `${count(report.packs)}, ${count(report.sentAgain)} resent`],
+    ["packs", `${count(report.packs)}, ${count(report.resends)} resent`],
     ["calls", `${count(totalCalls(calls))} storage calls, about ${dollars(report.dollars)} at list price`],
     ["", classesText(calls, " · ")],
   ];

@@ -121,7 +121,7 @@ function factsOf(view: Told, width: number): readonly Fact[] {
     const share = percent(told.ended, told.total);
     // The figure says more than the bar, so it is never cut.
     add("progress", `${bar(shareOf(view), Math.min(30, width - share.length - 1))} ${share}`);
-    add("packs", `${countsOf(view, packs)}, ${count(packs.sent)} sent, ${count(packs.again)} resent`);
+    add("packs", `${countsOf(view, packs)}, ${count(packs.sent)} sent, ${count(packs.resent)} resent`);
   }
   if (chunks !== undefined) add("chunks", countsOf(view, chunks));
   if (view.stop !== undefined) add("stop", stopText(view.stop));

@@ -20,7 +20,7 @@ describe("the report", () => {
   const report: DemoReport = {
     ...{ to: 1e9, primes: 50_847_534, published: 50_847_534, correct: true },
     ...{ file: "leasefold-demo/result.json", manifestFile: "result.manifest.json" },
-    ...{ startUpS: 3.1, runS: 34.2, totalS: 39.8, packs: 200, sentAgain: 1 },
+    ...{ startUpS: 3.1, runS: 34.2, totalS: 39.8, packs: 200, resends: 1 },
     takeover: { from: "node-1", to: "node-2", seconds: 4.4 },
     terms: [
       { term: 1, holder: "node-1" },

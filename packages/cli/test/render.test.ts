@@ -197,7 +197,7 @@ const view: RunView = {
   keep: false,
   generation: 1,
   cap: 2000,
-  packs: { total: 200, sent: 120, done: 84, failed: 1, again: 2 },
+  packs: { total: 200, sent: 120, done: 84, failed: 1, resent: 2 },
   chunks: { total: 20_000, done: 8_400, failed: 100 },
   rate: { packsPerS: 12.34, chunksPerS: 1234 },
   timeLeft: { expectedS: 9.3, lowS: 7.5, highS: 13.2 },
@@ -237,7 +237,7 @@ describe("a run", () => {
       progressLine(
         {
           ...view,
-          packs: { total: 200, sent: 120, done: 84, failed: 0, again: 0 },
+          packs: { total: 200, sent: 120, done: 84, failed: 0, resent: 0 },
           chunks: { total: 20_000, done: 8_400, failed: 0 },
         },
         79,
@@ -251,7 +251,7 @@ describe("a run", () => {
 
   it.each(["failed", "cancelled"] as const)("has no full bar when it has %s", (phase) => {
     const ended = { ...view, phase, word: phase, active: false } as const;
-    const all = { total: 200, sent: 200, done: 150, failed: 50, again: 0 };
+    const all = { total: 200, sent: 200, done: 150, failed: 50, resent: 0 };
     expect(progressLine({ ...ended, packs: all }, 79)).toMatch(/ █+░+ {2}75 % {2}150\/200 packs/);
     expect(runDetails(printed(), { ...ended, packs: all })).toContain("░░ 75 %");
     const { packs: _packs, ...unplanned } = ended;

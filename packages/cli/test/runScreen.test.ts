@@ -11,7 +11,7 @@ const leader = (heartbeatAgeS: number, kind: "leading" | "nobody" = "leading"): 
 const view = (change: Partial<RunView> = {}): RunView =>
   ({
     ...{ run: "r1", active: true, phase: "computing", word: "computing", calculation: "sum" },
-    packs: { done: 84, total: 200, failed: 0, givenUp: 0, sent: 100, again: 0 },
+    packs: { done: 84, total: 200, failed: 0, givenUp: 0, sent: 100, resent: 0 },
     ...{ rate: { packsPerS: 6.4, chunksPerS: 64 }, timeLeft: { expectedS: 18, lowS: 15, highS: 20 } },
     ...{ elapsedS: 14.3, dollars: 0.0012, terms: [] },
     ...change,

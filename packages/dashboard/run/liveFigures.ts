@@ -20,7 +20,7 @@ export function figuresOf(view: RunView, sinceMs: number): readonly Figure[] {
       value: `${count(packs.done)} / ${count(packs.total)}`,
       note: [
         lostOf(packs) > 0 ? lostText(view, packs) : "",
-        packs.again > 0 ? `${count(packs.again)} resent` : "",
+        packs.resent > 0 ? `${count(packs.resent)} resent` : "",
       ]
         .filter((text) => text !== "")
         .join(", "),

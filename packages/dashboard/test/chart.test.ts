@@ -12,7 +12,7 @@ const seconds = (spans: readonly { kind: string; fromMs: number; toMs: number }[
   spans.map(({ kind, fromMs, toMs }) => [kind, (fromMs - startMs) / 1_000, (toMs - startMs) / 1_000]);
 const nowMs = startMs + 60_000;
 const working = { run: "x", word: "computing", phase: "computing", active: true } as const;
-const packs = { total: 100, done: 40, failed: 2, sent: 50, again: 0 };
+const packs = { total: 100, done: 40, failed: 2, sent: 50, resent: 0 };
 
 test("a leader that died leaves a gap until the next one takes the run over", () => {
   const terms = [

@@ -78,7 +78,7 @@ test("the legend counts every pack once", () => {
 });
 
 test("beside a view the legend has the counts of the view, so that a map that is read later does not contradict it", () => {
-  const packs = { total: 5, done: 2, failed: 1, sent: 5, again: 1 };
+  const packs = { total: 5, done: 2, failed: 1, sent: 5, resent: 1 };
   const counts = (active: boolean) =>
     Object.fromEntries(legendOf(small, { active, packs }).map(({ name, packs: of }) => [name, of]));
   expect(counts(true)).toEqual({ done: 2, failed: 1, inFlight: 1, resent: 1, notSent: 0 });

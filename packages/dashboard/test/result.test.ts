@@ -144,7 +144,7 @@ test("CSV is read as by a library, whatever its fields hold", () => {
   );
 });
 
-const packs = { total: 10, done: 4, failed: 0, sent: 10, again: 0 };
+const packs = { total: 10, done: 4, failed: 0, sent: 10, resent: 0 };
 const result = {
   ...{ generation: 1, contentType: "text/plain", bytes: 1, sha256: "s", folded: 1 },
   ...{ complete: true, missing: [], code: [] },

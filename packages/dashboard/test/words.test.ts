@@ -12,7 +12,7 @@ import { agoText, pathOfRuns, rowOf } from "../runs/runRow.ts";
 import { termRows } from "../system/leaderModel.ts";
 import { at, hostileText, startMs, viewOf } from "./browser/fixture/fixtureRuns.ts";
 
-const packs = { total: 100, done: 80, failed: 3, sent: 90, again: 0 };
+const packs = { total: 100, done: 80, failed: 3, sent: 90, resent: 0 };
 const chunks = { total: 1_000, done: 800, failed: 30 };
 const failed = viewOf({ run: "x", word: "failed", phase: "failed", active: false, packs, chunks });
 const working = viewOf({ run: "x", word: "computing", phase: "computing", active: true, packs, chunks });

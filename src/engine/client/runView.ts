@@ -57,9 +57,9 @@ export const runViewSchema = z
     cap: z.int().positive().describe("Packs in flight at most.").optional(),
     maxCost: z.number().describe("Dollars at most: then it sends nothing more.").exactOptional(),
     packs: z
-      .object({ ...counts, sent: count, again: count })
+      .object({ ...counts, sent: count, resent: count })
       .describe(
-        "Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `again` counts resends.",
+        "Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `resent` counts those sent again.",
       )
       .exactOptional(),
     chunks: countsSchema.exactOptional(),
@@ -257,7 +257,7 @@ function progressOf(state: State, phase: RunPhase, nowMs: number): Partial<RunVi
   const sent = Math.min(packsDone + packsFailed + state.inFlight, total) - givenUp.unsent;
   const lost = splitLost(packsFailed, givenUp.packs);
   return {
-    packs: { total, sent, done: packsDone, ...lost, again: state.sentAgain },
+    packs: { total, sent, done: packsDone, ...lost, resent: state.resends },
     chunks: {
       total: layout.chunks,
       done: state.chunksDone,

@@ -51,7 +51,7 @@ export async function advance(term: Term, loop: Loop, listed: ListedMarker): Pro
       case "open":
         await advanceOpen(opened.run, loop);
         // A poll that had nothing to write says nothing of the writes that failed before.
-        if (!opened.run.sent.dirty) term.backoff.clear(listed);
+        if (!opened.run.sendNotes.dirty) term.backoff.clear(listed);
     }
   } catch (error) {
     await handleRunError(term, listed, error);
@@ -114,7 +114,7 @@ async function layToRest(run: TermRun, untilMs: number): Promise<void> {
   const earliestMs = Math.min(untilMs, endsMs);
   const until = earliestMs < Number.POSITIVE_INFINITY ? earliestMs : undefined;
   const { storage, names, leader } = term;
-  if (run.sent.dirty && (await writeState(run, run.working)) === "adopted") return;
+  if (run.sendNotes.dirty && (await writeState(run, run.working)) === "adopted") return;
   leader.assertLeading();
   const metadata = encodeMarker({ ...marker, rests: marker.command, until });
   const options = { ifMatch: listed.etag, signal: leader.lost };

@@ -4,7 +4,7 @@ import { advance, type Loop } from "./advance.ts";
 import { isIdle, isInFullSwing, lostAfterMs, mean, pauseBetween } from "./decide/pace.ts";
 import { shareOut } from "./decide/shares.ts";
 import { keepSchedules } from "./keepSchedules.ts";
-import { doubtedUpTo } from "./notes.ts";
+import { possiblySentBelow } from "./notes.ts";
 import { pauseOfTerm } from "./pause.ts";
 import type { LocalWork } from "./perform/localWork.ts";
 import { writeState } from "./perform/perform.ts";
@@ -79,7 +79,7 @@ export async function coordinate(
     await advanceAll(term, loop, order, turns.taken);
     sinceMs = shareTime(term, sinceMs);
     if (!leader.signal.aborted) {
-      const standsStill = [...runs.values()].some(({ notes }) => notes.wantsPoison);
+      const standsStill = [...runs.values()].some(({ notes }) => notes.readPoison);
       if (observed !== undefined && standsStill) await recordPoison(term, observed.nowMs);
       await beside();
       // None of the runs is charged for it.
@@ -102,7 +102,7 @@ async function observeFor(
   );
   if (lasting.length === 0) return undefined;
   const slow = lasting.every(
-    ({ working, notes }) => isInFullSwing(working) && !notes.drained && !notes.wantsFailures,
+    ({ working, notes }) => isInFullSwing(working) && !notes.drained && !notes.listFailures,
   );
   // What takes long is not lost within a second.
   const fifthMs = Math.min(...lasting.map(({ working }) => lostAfterMs(working) / 5));
@@ -116,8 +116,8 @@ async function observeFor(
 function pauseOf({ runs, backoff, clock, local }: Term, settings: CoordinateSettings): number {
   const localMs = clock.monotonicMs();
   const polled = [...runs.values()].filter(
-    ({ listed, sent, working }) =>
-      !backoff.waits(listed, localMs) && (sent.queued || local?.has(working.uid) !== true),
+    ({ listed, sendNotes, working }) =>
+      !backoff.waits(listed, localMs) && (sendNotes.queued || local?.has(working.uid) !== true),
   );
   const againMs = Math.max(backoff.endsInMs(localMs), settings.fastLoopMs);
   return Math.min(pauseBetween(polled, settings, localMs), againMs);
@@ -169,8 +169,8 @@ async function advanceAll(
 
 /** A planned end leaves the cursor where it is, so that the next leader sends nothing twice. */
 async function writeAll(runs: readonly TermRun[]): Promise<void> {
-  const isAhead = ({ sent, working }: TermRun) =>
-    sent.dirty || doubtedUpTo(working, sent) > working.doubtUpTo;
+  const isAhead = ({ sendNotes, working }: TermRun) =>
+    sendNotes.dirty || possiblySentBelow(working, sendNotes) > working.possiblySentUpTo;
   const ahead = runs.filter((run) => isAhead(run) && !isFinal(run.chain.state().phase));
   const ends: PromiseSettledResult<unknown>[] = [];
   for (let from = 0; from < ahead.length; from += limits.writesAtOnce) {

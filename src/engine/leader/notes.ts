@@ -3,7 +3,7 @@ import type { State } from "../model/state.ts";
 /**
  * What one leader keeps in its process about a run, in local time unless a field says otherwise. A new leader begins
  * with empty notes, so nothing that decides about a resend is kept here alone. Each of the three has one author:
- * `poll` gives new `Lists`, `decide` gives new `RunNotes`, and whatever sends and writes keeps `Sent`.
+ * `poll` gives new `Lists`, `decide` gives new `RunNotes`, and whatever sends and writes keeps `SendNotes`.
  */
 
 /** When a decision is made, and for which limits. */
@@ -22,7 +22,7 @@ export interface Known {
   readonly working: State;
   readonly notes: Readonly<RunNotes>;
   readonly lists: Lists;
-  readonly sent: Sent;
+  readonly sendNotes: SendNotes;
 }
 
 /** What was judged so far. */
@@ -40,9 +40,9 @@ export interface RunNotes {
   /** When the phase last changed, for the pace of the loop. */
   phaseSinceMs: number;
   /** Work counts as lost only by failures that were listed after it was due. */
-  wantsFailures: boolean;
+  listFailures: boolean;
   /** Work has been taken for so long that its message may be in a poison queue. */
-  wantsPoison: boolean;
+  readPoison: boolean;
   /** Since when the work was taken last whose time was worth a write, storage's time. */
   takenKeptMs: number;
   /** Until the next piece of work in flight counts as lost; known once no sent pack waits in a queue. */
@@ -87,7 +87,7 @@ export interface Lists {
 }
 
 /** What was sent, and what of it no state tells yet. */
-export interface Sent {
+export interface SendNotes {
   /** When the state was last written, and the packs that were sent since, by `sendKey`. */
   wroteMs: number;
   readonly unwritten: Set<string>;
@@ -102,7 +102,7 @@ export interface Sent {
   /** Recorded tasks that were sent in this term, by `taskKey`. */
   readonly tasksSent: Set<string>;
   /** Tasks that an earlier term recorded and may have sent, by `taskKey`. */
-  readonly doubtful: ReadonlySet<string>;
+  readonly possiblySent: ReadonlySet<string>;
 }
 
 const never = Number.NEGATIVE_INFINITY;
@@ -114,8 +114,8 @@ export const newRunNotes = (localMs: number, rate = 0): RunNotes => ({
   starved: false,
   rateSinceMs: rate > 0 ? never : localMs,
   phaseSinceMs: localMs,
-  wantsFailures: false,
-  wantsPoison: false,
+  listFailures: false,
+  readPoison: false,
   lostInMs: Number.POSITIVE_INFINITY,
   takenKeptMs: Number.NEGATIVE_INFINITY,
   seenMs: new Map(),
@@ -134,15 +134,15 @@ export const newLists = (localMs: number): Lists => ({
   shardsFrom: 0,
 });
 
-/** `doubtful`: what an earlier leader may have sent; undefined where there was none. */
-export const newSent = (localMs: number, doubtful?: Iterable<string>): Sent => ({
+/** `possiblySent`: what an earlier leader may have sent; undefined where there was none. */
+export const newSendNotes = (localMs: number, possiblySent?: Iterable<string>): SendNotes => ({
   wroteMs: localMs,
   unwritten: new Set(),
   tasksUnwritten: 0,
   dirty: false,
-  queued: doubtful !== undefined,
+  queued: possiblySent !== undefined,
   tasksSent: new Set(),
-  doubtful: new Set(doubtful),
+  possiblySent: new Set(possiblySent),
 });
 
 export const sendKey = (
@@ -152,18 +152,23 @@ export const sendKey = (
 
 /** The latest send of a recorded task. */
 export const taskKey = (state: State, name: string): string =>
-  `${state.generation}.${name}.${state.tasks[name]?.sends}`;
+  `${state.generation}.${name}.${state.tasks[name]?.send}`;
 
 /** Tasks that this term has recorded and not sent. What an earlier one recorded and may have sent is judged first. */
-export const unsentTasks = (state: State, sent: Sent): string[] =>
+export const unsentTasks = (state: State, sent: SendNotes): string[] =>
   Object.keys(state.tasks).filter((name) => {
     const key = taskKey(state, name);
-    return state.tasks[name]?.sent !== true && !sent.tasksSent.has(key) && !sent.doubtful.has(key);
+    return state.tasks[name]?.enqueued !== true && !sent.tasksSent.has(key) && !sent.possiblySent.has(key);
   });
 
 /**
  * Up to which pack some may have been sent beyond the cursor: by an earlier leader, or by this one where another send or the
  * write that was to record them failed.
  */
-export const doubtedUpTo = ({ turn, cursor, doubtUpTo }: State, { handedOut }: Sent): number =>
-  handedOut?.turn === turn && handedOut.upTo > cursor ? Math.max(doubtUpTo, handedOut.upTo) : doubtUpTo;
+export const possiblySentBelow = (
+  { turn, cursor, possiblySentUpTo }: State,
+  { handedOut }: SendNotes,
+): number =>
+  handedOut?.turn === turn && handedOut.upTo > cursor
+    ? Math.max(possiblySentUpTo, handedOut.upTo)
+    : possiblySentUpTo;

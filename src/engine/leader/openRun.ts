@@ -6,7 +6,7 @@ import { isFinal, type State } from "../model/state.ts";
 import { checkNamed, specLost } from "../model/storedSpec.ts";
 import { pagesOf } from "../storage/callSteps.ts";
 import { firstTasks } from "./decide/fanOut.ts";
-import { newLists, newRunNotes, newSent, taskKey } from "./notes.ts";
+import { newLists, newRunNotes, newSendNotes, taskKey } from "./notes.ts";
 import { enlistBefore } from "./perform/enlist.ts";
 import { takeOverState } from "./perform/stateChain.ts";
 import { readSpec } from "./poll/poll.ts";
@@ -87,7 +87,7 @@ function newRun(
     working,
     notes: newRunNotes(localMs, working.rate),
     lists: newLists(localMs),
-    sent: newSent(localMs, recorded),
+    sendNotes: newSendNotes(localMs, recorded),
   };
 }
 

@@ -137,5 +137,5 @@ export const turnKey = ({
   uid,
   generation,
   turn,
-  firstSend,
-}: Of & Pick<State, "turn" | "firstSend">): string => `${uid} ${generation} ${turn} ${firstSend}`;
+  cursorSend,
+}: Of & Pick<State, "turn" | "cursorSend">): string => `${uid} ${generation} ${turn} ${cursorSend}`;

@@ -72,7 +72,7 @@ export const logEvents = {
   ),
   /** `tags` as `team=risk, date=2026-11-23`; `dollars` an estimate at list prices. */
   runEnded: event<
-    Run & About & { phase: string; ms: number; packs: number; sentAgain: number; error?: string | undefined }
+    Run & About & { phase: string; ms: number; packs: number; resends: number; error?: string | undefined }
   >("info", "run-ended"),
   /** The queue of completion events did not take that of this run; its blob under `_closed/` has it. */
   completionEventLost: event<Run & { queue: string; why: string }>("error", "completion-event-lost"),

@@ -33,20 +33,20 @@ export const isFinal = (phase: Phase): boolean => phaseMoves[phase].length === 0
 
 const sha256 = z.string().regex(sha256Pattern);
 
-/**
- * Sends of one piece of work: number and time (storage's) of the latest, and how often its message was lost. The leader does
- * not wait for sends below `since`: workers drop them unrecorded, or they were lost. Their records still count.
- */
+/** The sends of one piece of work, numbered from 1: each is one message, and all attempts that follow from it. */
 const sendsSchema = z.object({
-  sends: positive,
-  atMs: ms,
-  lost: count.default(0),
-  since: positive.default(1),
-  /** Since when the latest message is in no queue any more. */
+  /** The number of the latest send, and when it was decided, storage's time. */
+  send: positive,
+  sentMs: ms,
+  /** How often its message counted as lost: taken, and had by nobody. */
+  losses: count.default(0),
+  /** Sends from this one on are to end before the work fails. Those before were lost, or workers drop them; their records still count. */
+  awaitedFrom: positive.default(1),
+  /** Since when the message of the latest send is in no queue any more. */
   takenMs: ms.optional(),
-  /** The latest send was certainly enqueued, so a new leader need not send it. */
-  sent: z.boolean().optional(),
-  /** Processes died with this work, so it is computed alone. */
+  /** Of a task: the message of the latest send was certainly enqueued, so a new leader need not send it. */
+  enqueued: z.boolean().optional(),
+  /** Processes died with this work, so it is computed alone in its process. */
   isolated: z.boolean().optional(),
 });
 export type Sends = z.infer<typeof sendsSchema>;
@@ -116,18 +116,18 @@ const sent = {
   layout: layoutSchema.optional(),
   /** Packs `[0, cursor)` were sent in this turn and generation, in that order, or already had their partial. */
   cursor: count,
-  /** Send number of the cursor's sends. A new turn raises it above all earlier sends, which then no longer count. */
-  firstSend: positive.default(1),
+  /** The number of the sends that the cursor makes. A new turn raises it above all earlier ones, which then no longer count. */
+  cursorSend: positive.default(1),
   /** When they were sent: packs below `upTo` at or before `atMs` (storage's time). Old batches are dropped. */
   batches: z.array(z.object({ upTo: count, atMs: ms })),
   /** When workers had taken the first sends of the packs below `upTo` at the latest (storage's time). Pruned like `batches`. */
   taken: z.array(z.object({ upTo: count, atMs: ms })).default([]),
   /** Packs from the cursor up to here may have been sent by a leader that did not record them. */
-  doubtUpTo: count.default(0),
+  possiblySentUpTo: count.default(0),
   /** Plan, nodes and finish in progress, by `workName`; recorded before they are sent. */
   tasks: z.record(z.string(), sendsSchema),
-  /** Packs resent since the cursor sent them, by pack. */
-  again: z.record(z.string(), sendsSchema),
+  /** Packs whose latest send is not the cursor's, by pack: those that were resent. Also those that the cursor sent past the queue. */
+  resent: z.record(z.string(), sendsSchema),
 };
 
 /** What has its outcome: rules *sealed shards* and *generations*. */
@@ -178,7 +178,7 @@ const counts = {
 
 /** How long things take, for the pace of the leader and for readers. */
 const pace = {
-  sentAgain: count,
+  resends: count,
   /** The latest durations of packs, for mean and p95, and the longest task of each kind. */
   durationsMs: z.array(ms),
   /** Packs that were computed in this generation, and their time together. Absent: all that are done. */
@@ -251,12 +251,12 @@ export function firstState(
     cap: of.cap,
     command: 0,
     cursor: 0,
-    firstSend: 1,
+    cursorSend: 1,
     batches: [],
     taken: [],
-    doubtUpTo: 0,
+    possiblySentUpTo: 0,
     tasks: {},
-    again: {},
+    resent: {},
     open: {},
     sealed: {},
     groups: {},
@@ -265,7 +265,7 @@ export function firstState(
     chunksDone: 0,
     packsFailed: 0,
     chunksFailed: 0,
-    sentAgain: 0,
+    resends: 0,
     durationsMs: [],
     computeMs: 0,
     taskMsMax: {},

@@ -69,9 +69,12 @@ it("a pack is in the cell of its number", () => {
   const layout = layoutOf(300, 256);
   const done = bitmapOf(256, (index) => index === 7 || index === 255);
   const failed = bitmapOf(256, (index) => index === 9);
-  const again = { 8: { sends: 2, atMs: 0, lost: 1, since: 1 }, 7: { sends: 2, atMs: 0, lost: 1, since: 1 } };
+  const resent = {
+    8: { send: 2, sentMs: 0, losses: 1, awaitedFrom: 1 },
+    7: { send: 2, sentMs: 0, losses: 1, awaitedFrom: 1 },
+  };
   const open = { 0: { done, failed }, 1: { done: bitmapOf(44, (index) => index === 43) } };
-  const state: State = { ...first(), layout, phase: "computing", cursor: 11, open, again };
+  const state: State = { ...first(), layout, phase: "computing", cursor: 11, open, resent };
   const { packsPerCell, cells } = packMapOf(key, state);
   const filled = (of: readonly number[]) => of.flatMap((packs, cell) => (packs > 0 ? [cell] : []));
   expect(packsPerCell).toBe(1);

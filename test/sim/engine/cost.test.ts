@@ -53,7 +53,7 @@ async function measured(run: { packs: number; packMs: number; instances: number 
   return {
     ...{ layout, durationMs, cost, heartbeats, inQueues },
     byWorkers: subtractCalls(byWorkers, heartbeats),
-    again: state.sentAgain,
+    again: state.resends,
     expected: expectedMs({ ...shape, workers: 2 * run.instances }),
     /** Peeks included; without the messages of packs, nodes and so on, and the looks for nodes, which are theirs. */
     leading: subtractCalls(byLeader, calls({ queue: sent, other: cost.nodes.write / 2 })),

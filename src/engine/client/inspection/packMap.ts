@@ -50,7 +50,7 @@ export function packMapOf({ run, uid }: RunKey, state: State | undefined): PackM
     for (let pack = from; outcome !== undefined && pack < to; pack += 1) {
       const found = outcome(pack);
       if (found !== undefined) add(found, pack);
-      if (found === "inFlight" && (state.again[pack]?.sends ?? 0) > state.firstSend) add("resent", pack);
+      if (found === "inFlight" && (state.resent[pack]?.send ?? 0) > state.cursorSend) add("resent", pack);
     }
   }
   return { ...key, packs, shardSize: layout.shardSize, packsPerCell, cells };

@@ -14,7 +14,7 @@ import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
 import { type Layout, packsOf, packsOfShard, shardsOf, sizeOf } from "../../model/packs.ts";
 import { deadlineMs, type State } from "../../model/state.ts";
-import { doubtedUpTo, type RunNotes } from "../notes.ts";
+import { possiblySentBelow, type RunNotes } from "../notes.ts";
 import type { Observed, Seen } from "../seen.ts";
 import type { DecideAt, Draft } from "./draft.ts";
 import { openShards } from "./fanOut.ts";
@@ -30,7 +30,7 @@ export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): voi
   const { state } = draft;
   const newTurn = marker.turn !== state.turn;
   if (marker.command === state.command && !newTurn && marker.cap === state.cap) return;
-  state.doubtUpTo = doubtedUpTo(state, draft.sent);
+  state.possiblySentUpTo = possiblySentBelow(state, draft.sendNotes);
   if (marker.command !== state.command) {
     const act = { command: marker.command, action: actionOf(state, marker), atMs: draft.at.nowMs };
     state.history = withAct(state.history, { ...act, ...(marker.who !== undefined && { by: marker.who }) });
@@ -74,7 +74,7 @@ export function endAtDeadline(
   const { state } = draft;
   if (state.keep === true || (state.phase !== "planning" && state.phase !== "computing")) return;
   if (deadline.keep && state.layout !== undefined) {
-    state.doubtUpTo = doubtedUpTo(state, draft.sent);
+    state.possiblySentUpTo = possiblySentBelow(state, draft.sendNotes);
     state.keep = true;
     state.paused = false;
     draft.decided = true;
@@ -97,7 +97,8 @@ export function giveUpRest(draft: Draft, { shards }: Pick<Seen, "shards">): void
     if (!(shard in state.open) && !(shard in state.sealed)) {
       openShards(state, shard);
       const fresh = state.open[shard];
-      if (fresh !== undefined && packsOfShard(layout, shard).from < state.doubtUpTo) fresh.recount = true;
+      if (fresh !== undefined && packsOfShard(layout, shard).from < state.possiblySentUpTo)
+        fresh.recount = true;
     }
     const open = state.open[shard];
     if (open === undefined || open.recount === true) continue;
@@ -112,7 +113,7 @@ export function giveUpRest(draft: Draft, { shards }: Pick<Seen, "shards">): void
     open.failed = encodeBitmap(without(size, done));
   }
   state.cursor = packsOf(layout);
-  state.again = {};
+  state.resent = {};
   tally(state);
 }
 

@@ -3,7 +3,14 @@ import { limits } from "../../model/limits.ts";
 import type { Layout } from "../../model/packs.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
-import { type DecideTime, type Known, type RunNotes, type Sent, sendKey, unsentTasks } from "../notes.ts";
+import {
+  type DecideTime,
+  type Known,
+  type RunNotes,
+  type SendNotes,
+  sendKey,
+  unsentTasks,
+} from "../notes.ts";
 import type { Observed } from "../seen.ts";
 import { packsAffordable } from "./maxCost.ts";
 
@@ -38,7 +45,7 @@ export interface Draft {
   readonly before: State;
   readonly state: State;
   readonly notes: RunNotes;
-  readonly sent: Readonly<Sent>;
+  readonly sendNotes: Readonly<SendNotes>;
   readonly at: DecideAt;
   /** Sent before the state is written: packs, first sends and resends. A crash in between sends them again. */
   readonly packs: PackSend[];
@@ -66,15 +73,15 @@ export interface Ending {
 }
 
 /** Tasks that were recorded and not sent yet are sent before the next write, and so share its room. */
-export const newDraft = ({ working, notes, sent }: Omit<Known, "lists">, at: DecideAt): Draft => ({
+export const newDraft = ({ working, notes, sendNotes }: Omit<Known, "lists">, at: DecideAt): Draft => ({
   before: working,
   state: copyOf(working),
   notes: { ...notes },
-  sent,
+  sendNotes,
   at,
   packs: [],
   records: [],
-  unsent: unsentTasks(working, sent).length,
+  unsent: unsentTasks(working, sendNotes).length,
   gained: 0,
   decided: false,
   noted: false,
@@ -114,7 +121,7 @@ export interface PackSend {
 }
 
 /** A task as it is recorded before its first send. */
-export const newTask = (nowMs: number): Sends => ({ sends: 1, atMs: nowMs, lost: 0, since: 1 });
+export const newTask = (nowMs: number): Sends => ({ send: 1, sentMs: nowMs, losses: 0, awaitedFrom: 1 });
 
 /** Records a task; it is sent once that is confirmed. */
 export function addTask(draft: Draft, name: string): void {
@@ -125,16 +132,16 @@ export function addTask(draft: Draft, name: string): void {
 /** Has a pack sent. One that was sent since the last write already takes no room. */
 export function addSend(draft: Draft, send: PackSend): void {
   draft.packs.push(send);
-  if (!draft.sent.unwritten.has(sendKey(draft.state, send))) draft.unsent += 1;
+  if (!draft.sendNotes.unwritten.has(sendKey(draft.state, send))) draft.unsent += 1;
 }
 
 /** What is known of the sends of a pack that the cursor has passed. */
 export const sendsOf = (state: State, pack: number): Sends =>
-  state.again[pack] ?? { sends: state.firstSend, atMs: 0, since: state.firstSend, lost: 0 };
+  state.resent[pack] ?? { send: state.cursorSend, sentMs: 0, awaitedFrom: state.cursorSend, losses: 0 };
 
 /** Messages that still fit between two writes of the state. */
-export const roomToWrite = ({ unsent, sent }: Draft): number =>
-  limits.sendsPerWriteMax - unsent - sent.unwritten.size - sent.tasksUnwritten;
+export const roomToWrite = ({ unsent, sendNotes }: Draft): number =>
+  limits.sendsPerWriteMax - unsent - sendNotes.unwritten.size - sendNotes.tasksUnwritten;
 
 /** The layout of a run that was planned. */
 export function layoutOf({ run, layout }: State): Layout & { readonly packMs: number } {

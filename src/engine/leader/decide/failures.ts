@@ -92,14 +92,14 @@ function trackPack(draft: Draft, pack: number, records: readonly SeenFailure[], 
   const tolerated = most - failedThatCount(state, layout);
   const verdict = verdictOf(records, made, { chunks: chunksOfPack(layout, pack), tolerated });
   if (verdict.kind === "fail") {
-    addEnded(draft, records, made.since);
+    addEnded(draft, records, made.awaitedFrom);
     markFailed(draft, pack);
   } else if (verdict.kind === "replace") {
     if (state.paused || state.keep === true || roomToWrite(draft) <= 0 || !affordsResend(draft)) return;
     resendEnded(draft, pack, records, verdict);
   } else {
-    const sends = lastSend(made, records);
-    if (sends > made.sends) state.again[pack] = { ...made, sends };
+    const send = lastSend(made, records);
+    if (send > made.send) state.resent[pack] = { ...made, send };
   }
 }
 
@@ -112,7 +112,7 @@ function markFailed(draft: Draft, pack: number): void {
   const { packs, failed } = bitsOf(layout, shard, open);
   setBit(failed, pack - packs.from);
   open.failed = encodeBitmap(failed);
-  delete state.again[pack];
+  delete state.resent[pack];
   draft.decided = true;
 }
 
@@ -145,7 +145,7 @@ function checkTolerance(
   );
   // What failed was counted by a partial with gaps, or before its turn, and the records were not listed in this poll.
   if (first === undefined && otherCode === undefined) {
-    notes.wantsFailures = true;
+    notes.listFailures = true;
     draft.undecided = true;
     return;
   }

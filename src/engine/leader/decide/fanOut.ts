@@ -17,7 +17,7 @@ import {
   type Share,
   sendsOf,
 } from "./draft.ts";
-import { takenMs } from "./pace.ts";
+import { expectedPackMs } from "./pace.ts";
 import { windowAmong } from "./shares.ts";
 import { outcomeOf } from "./track.ts";
 
@@ -72,14 +72,14 @@ export function fanOut(draft: Draft): void {
       const pack = state.cursor;
       if (outcome(pack) !== "open") continue;
       if (!hasRoom()) break;
-      const again = state.again[pack];
-      if (again !== undefined) again.atMs = at.nowMs;
-      const urgent = again !== undefined || isUrgent(state, pack, at.share);
+      const own = state.resent[pack];
+      if (own !== undefined) own.sentMs = at.nowMs;
+      const urgent = own !== undefined || isUrgent(state, pack, at.share);
       // What overtakes the queue is not judged by what the queue shows.
-      if (urgent && at.share.beside) state.again[pack] ??= { ...sendsOf(state, pack), atMs: at.nowMs };
+      if (urgent && at.share.beside) state.resent[pack] ??= { ...sendsOf(state, pack), sentMs: at.nowMs };
       if (notes.credit !== undefined) notes.credit -= 1;
-      const repeat = pack < state.doubtUpTo;
-      addSend(draft, { pack, send: state.firstSend, urgent, repeat, isolated: again?.isolated });
+      const repeat = pack < state.possiblySentUpTo;
+      addSend(draft, { pack, send: state.cursorSend, urgent, repeat, isolated: own?.isolated });
       state.inFlight += 1;
     }
     if (state.cursor < to) break;
@@ -113,7 +113,7 @@ export function openShards(state: State, shard: number): void {
 export function updateWindow(state: State, notes: RunNotes, share: Share, localMs: number): void {
   if (overtakes(state, notes, share, localMs)) return;
   const { packsAtOnce, runs, beside } = share;
-  const isLong = takenMs(state) >= limits.shortPackMs;
+  const isLong = expectedPackMs(state) >= limits.shortPackMs;
   const shared = packsAtOnce !== undefined;
   // A term begins, and reads in this very loop what is in flight of others. What lasts for longer can wait for that.
   if (notes.window === 0 && runs > 1 && !shared && isLong && state.inFlight > 0) {
@@ -121,7 +121,7 @@ export function updateWindow(state: State, notes: RunNotes, share: Share, localM
     return;
   }
   const outcomes = state.durationsMs.length + state.packsFailed;
-  const aheadMs = 2 * takenMs(state) + limits.windowAheadMs;
+  const aheadMs = 2 * expectedPackMs(state) + limits.windowAheadMs;
   const byRate = shared ? windowAmong(state, share, packsAtOnce) : (state.rate * aheadMs) / 1_000;
   const first = firstWindow(state, share);
   const known = outcomes >= limits.outcomesForRate && state.rate > 0;
@@ -153,7 +153,7 @@ function overtakes(
   notes.credit = undefined;
   if (!overtakes || packsAtOnce === undefined) return false;
   const most = Math.max(1, packsAtOnce);
-  const since = (packsAtOnce * (localMs - polledMs)) / takenMs(state);
+  const since = (packsAtOnce * (localMs - polledMs)) / expectedPackMs(state);
   notes.credit = Math.min(credit ?? most, most) + since;
   const inFlightMax = Math.min(1.5 * packsAtOnce + since + 1, limits.overtakingMax);
   notes.window = Math.min(state.inFlight + Math.floor(notes.credit), Math.ceil(inFlightMax));
@@ -185,5 +185,5 @@ const mayGrow = (state: State, { window }: RunNotes): boolean =>
 export function isUrgent(state: State, pack: number, { packsAtOnce, overtakes, runs }: Share): boolean {
   if (packsAtOnce !== undefined)
     return overtakes || state.inFlight < Math.min(packsAtOnce, limits.overtakingMax);
-  return pack < Math.min(limits.urgentFirstPacks, limits.windowFirstBesideMs / takenMs(state)) / runs;
+  return pack < Math.min(limits.urgentFirstPacks, limits.windowFirstBesideMs / expectedPackMs(state)) / runs;
 }

@@ -2,7 +2,7 @@ import { packsOf } from "../../model/packs.ts";
 import { costWith } from "../../model/spent.ts";
 import type { State } from "../../model/state.ts";
 import type { DecideTime } from "../notes.ts";
-import { takenMs } from "./pace.ts";
+import { expectedPackMs } from "./pace.ts";
 
 /**
  * A bound on what a run costs (rule *run limits*): nothing is sent of which the estimate says that the run would then
@@ -11,7 +11,7 @@ import { takenMs } from "./pace.ts";
  * Not promised: that packs in flight end within the estimate, which is by the mean of those before them. Folding is not held back.
  */
 const affords = (state: State, inFlight: number): boolean =>
-  state.maxCost === undefined || costWith(state, inFlight, takenMs(state)).dollars <= state.maxCost;
+  state.maxCost === undefined || costWith(state, inFlight, expectedPackMs(state)).dollars <= state.maxCost;
 
 /** How many packs may be in flight, of so many at most. */
 export function packsAffordable(state: State, most: number): number {

@@ -38,8 +38,8 @@ export function packMessage(state: State, { pack, send, repeat, isolated, exclud
 
 /** The latest send of a recorded task. */
 export function taskMessage(state: State, name: string): WorkMessage {
-  const { sends = 1, isolated } = state.tasks[name] ?? {};
-  const all = { ...common(state, sends), repeat: sends > 1 || undefined, isolated: isolated || undefined };
+  const { send = 1, isolated } = state.tasks[name] ?? {};
+  const all = { ...common(state, send), repeat: send > 1 || undefined, isolated: isolated || undefined };
   const work = parseWorkName(name);
   if (work?.kind === "plan") return { ...all, kind: "plan" };
   if (work?.kind === "node") {

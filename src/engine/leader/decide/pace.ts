@@ -43,11 +43,11 @@ export function trackRate(
 }
 
 /** For how long a pack takes a worker, as planned or as seen. */
-export const takenMs = ({ durationsMs, layout }: State): number =>
+export const expectedPackMs = ({ durationsMs, layout }: State): number =>
   Math.max(durationsMs.length > 0 ? mean(durationsMs) : (layout?.packMs ?? 0), limits.packCallsMs);
 
 /** Packs that workers have at the same moment, by Little's law: of short ones, or of many runs, a part of one. */
-export const packsAtOnce = (state: State): number => (state.rate * takenMs(state)) / 1_000;
+export const packsAtOnce = (state: State): number => (state.rate * expectedPackMs(state)) / 1_000;
 
 /** A pack that nobody has is lost after this, if no process says within it that it lives. */
 export const lostAfterMs = ({ durationsMs }: State): number =>

@@ -21,23 +21,27 @@ import { tally } from "./track.ts";
  * the cursor, so their shards are listed as well.
  */
 export function beginTurn(state: State): void {
-  const { layout, doubtUpTo } = state;
+  const { layout, possiblySentUpTo } = state;
   if (layout !== undefined)
-    for (let shard = 0; shard < shardsOf(layout) && packsOfShard(layout, shard).from < doubtUpTo; shard += 1)
+    for (
+      let shard = 0;
+      shard < shardsOf(layout) && packsOfShard(layout, shard).from < possiblySentUpTo;
+      shard += 1
+    )
       openShards(state, shard);
-  const sends = Object.values(state.again).map((again) => again.sends);
-  state.firstSend = Math.max(state.firstSend, ...sends) + 1;
+  const sends = Object.values(state.resent).map((one) => one.send);
+  state.cursorSend = Math.max(state.cursorSend, ...sends) + 1;
   const isolated = isolatedAgain(state);
   walkAgain(state);
-  state.again = isolated;
+  state.resent = isolated;
 }
 
 /** What ended a process is isolated in the next turn too. */
-const isolatedAgain = ({ again, firstSend: sends }: State): State["again"] =>
+const isolatedAgain = ({ resent, cursorSend: send }: State): State["resent"] =>
   Object.fromEntries(
-    Object.entries(again)
+    Object.entries(resent)
       .filter(([, { isolated }]) => isolated === true)
-      .map(([pack]) => [pack, { sends, since: sends, atMs: 0, lost: 0, isolated: true }]),
+      .map(([pack]) => [pack, { send, awaitedFrom: send, sentMs: 0, losses: 0, isolated: true }]),
   );
 
 /**
@@ -71,14 +75,14 @@ export function beginGeneration(
     cap,
     retriedMs: nowMs,
     paused: false,
-    firstSend: 1,
+    cursorSend: 1,
     phase: closed.layout === undefined ? "planning" : "computing",
     tasks: {},
-    again: {},
+    resent: {},
     open: {},
     sealed: {},
     groups: {},
-    sentAgain: 0,
+    resends: 0,
     durationsMs: [],
     packsComputed: 0,
     computeMs: 0,
@@ -122,8 +126,8 @@ function walkAgain(state: State): void {
   state.cursor = Math.min(state.cursor, first, packsOf(layout));
   state.batches = [];
   state.taken = [];
-  state.doubtUpTo = 0;
-  state.again = {};
+  state.possiblySentUpTo = 0;
+  state.resent = {};
   for (const open of Object.values(state.open)) open.recount = true;
 }
 

@@ -3,7 +3,7 @@ import { packsOf } from "../../model/packs.ts";
 import { type Priority, weightOf } from "../../model/priority.ts";
 import type { State } from "../../model/state.ts";
 import { packsAllowed, type Share } from "./draft.ts";
-import { mean, packsAtOnce, takenMs } from "./pace.ts";
+import { expectedPackMs, mean, packsAtOnce } from "./pace.ts";
 
 /** A run that takes part: how it goes, and how much it counts. */
 export interface Sharing {
@@ -56,7 +56,8 @@ export function shareOut(
   if (computing.length === 0 || total === 0) return () => nothing;
   // In one queue all wait for the same time. A turn is twice as long as the average of what has passed of it.
   const waitMs =
-    mean(computing.map(({ state }) => takenMs(state))) + Math.max(limits.windowAheadMs, 2 * 2 * polledMs);
+    mean(computing.map(({ state }) => expectedPackMs(state))) +
+    Math.max(limits.windowAheadMs, 2 * 2 * polledMs);
   let left = total;
   let weights = computing.reduce((sum, { weight }) => sum + weight, 0);
   const weightsOfAll = weights;
@@ -70,7 +71,7 @@ export function shareOut(
   const among: Share = { ...nothing, waitMs };
   const tooMuchMs = computing.reduce((sum, { state, share }) => {
     const queued = state.inFlight - (state.waits?.works ?? 0) - windowAmong(state, among, share);
-    return sum + (Math.max(0, queued) * takenMs(state)) / total;
+    return sum + (Math.max(0, queued) * expectedPackMs(state)) / total;
   }, 0);
   const busiest = computing.reduce((a, b) => (b.atOnce > a.atOnce ? b : a));
   const most = busiest.atOnce > 0 ? busiest.state.run : undefined;
@@ -85,7 +86,7 @@ export function shareOut(
     }
     if (computing.length === 1) return among;
     const { state, share, demand, atOnce } = one;
-    const isSmall = demand * takenMs(state) <= share * waitMs;
+    const isSmall = demand * expectedPackMs(state) <= share * waitMs;
     const overtakes = tooMuchMs > limits.tooMuchMs || isSmall;
     const behind = run !== most && atOnce < share / 10 ? most : undefined;
     return { ...among, packsAtOnce: share, overtakes, behind };
@@ -94,7 +95,7 @@ export function shareOut(
 
 /** What keeps a share at work for as long as its packs wait behind those of others, and a few more for workers to come. */
 export function windowAmong(state: State, { waitMs = 0, runs }: Share, share: number): number {
-  const ahead = (share * waitMs) / takenMs(state);
+  const ahead = (share * waitMs) / expectedPackMs(state);
   return Math.ceil(share + Math.max(ahead, limits.windowMin / runs));
 }
 
@@ -103,7 +104,7 @@ export function windowAmong(state: State, { waitMs = 0, runs }: Share, share: nu
  * ended.
  */
 const atOnceOf = (state: State, told: Beside["told"]): number =>
-  state.durationsMs.length > 0 && takenMs(state) < limits.heartbeatAfterMsMax
+  state.durationsMs.length > 0 && expectedPackMs(state) < limits.heartbeatAfterMsMax
     ? packsAtOnce(state)
     : (told?.get(state.uid) ?? 0);
 

@@ -30,9 +30,9 @@ export function stopAfter(state: State, chunks: number): void {
     for (const shard of Object.keys(records)) if (Number(shard) >= shards) delete records[shard];
   for (const name of Object.keys(state.tasks))
     if (parseWorkName(name)?.kind === "node") delete state.tasks[name];
-  for (const pack of Object.keys(state.again)) if (Number(pack) >= packs) delete state.again[pack];
+  for (const pack of Object.keys(state.resent)) if (Number(pack) >= packs) delete state.resent[pack];
   state.cursor = Math.min(state.cursor, packs);
-  state.doubtUpTo = Math.min(state.doubtUpTo, packs);
+  state.possiblySentUpTo = Math.min(state.possiblySentUpTo, packs);
   for (const mark of [...state.batches, ...state.taken]) mark.upTo = Math.min(mark.upTo, packs);
   if (state.gaveUp !== undefined) state.gaveUp.cursor = Math.min(state.gaveUp.cursor, packs);
 }

@@ -44,7 +44,7 @@ export function trackPlan(
   draft.decided = true;
   if (planMs >= state.createdMs) return "planned";
   state.lost = true;
-  state.doubtUpTo = packsOf(state.layout);
+  state.possiblySentUpTo = packsOf(state.layout);
   return "older";
 }
 
@@ -77,7 +77,7 @@ export function trackParts(draft: Draft, { parts, shards }: Pick<Seen, "parts" |
       setBit(done, index - packs.from);
       clearBit(failed, index - packs.from);
       gaps += Math.min(facts.gaps?.chunks ?? 0, sizeOf(chunksOfPack(layout, index)));
-      delete state.again[index];
+      delete state.resent[index];
       if (!isNew) continue;
       computed += 1;
       state.computeMs += facts.ms;

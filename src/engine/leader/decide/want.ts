@@ -8,7 +8,7 @@ import { isIdle, isInFullSwing } from "./pace.ts";
 
 /** Which calls one poll is worth, given the state. Sealed shards are never listed again. */
 export function wantedOf(
-  { working: state, notes, lists }: Omit<Known, "sent">,
+  { working: state, notes, lists }: Omit<Known, "sendNotes">,
   { localMs }: Pick<DecideTime, "localMs">,
 ): Wanted {
   const { layout } = state;
@@ -24,7 +24,7 @@ export function wantedOf(
     groups: computing ? groupsOf(shardsToList(state, layout), layout.shardSize) : [],
     nodes: listed ? [] : nodes,
     nodeGroups: listed ? nodeGroupsOf(nodes) : [],
-    failures: notes.wantsFailures || (isAtWork && localMs - lists.failuresMs >= failuresEveryMs),
+    failures: notes.listFailures || (isAtWork && localMs - lists.failuresMs >= failuresEveryMs),
     manifest: state.phase === "finishing",
   };
 }

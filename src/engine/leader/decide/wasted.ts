@@ -1,7 +1,7 @@
 import type { State } from "../../model/state.ts";
 import type { SeenFailure } from "../seen.ts";
 import type { Draft } from "./draft.ts";
-import { takenMs } from "./pace.ts";
+import { expectedPackMs } from "./pace.ts";
 
 /** Attempts without an output cost calls and instances too (`model/runCost.ts`). Nobody tells how long each took. */
 export function addWasted(state: State, attempts: number, msEach: number): void {
@@ -12,7 +12,7 @@ export function addWasted(state: State, attempts: number, msEach: number): void 
 
 /** As long as packs take, and no longer than an attempt may. */
 export const addLost = ({ state, at }: Draft): void =>
-  addWasted(state, 1, Math.min(takenMs(state), at.limitMs));
+  addWasted(state, 1, Math.min(expectedPackMs(state), at.limitMs));
 
 /** Those of ended sends, which are counted once: when the pack fails or is sent again. */
 export function addEnded(draft: Draft, records: readonly SeenFailure[], since: number): void {

@@ -43,13 +43,13 @@ const replaceable = [
  */
 export function verdictOf(
   records: readonly Ended[],
-  made: Pick<Sends, "sends" | "since">,
+  made: Pick<Sends, "send" | "awaitedFrom">,
   pack?: Leeway,
 ): Verdict {
   if (records.some(isHopeless)) return { kind: "fail", why: whyFailed(records)?.why ?? "" };
   const ended = new Set(records.map((one) => one.send));
-  const last = Math.max(made.sends, ...ended);
-  for (let send = made.since; send <= last; send += 1) if (!ended.has(send)) return { kind: "wait" };
+  const last = Math.max(made.send, ...ended);
+  for (let send = made.awaitedFrom; send <= last; send += 1) if (!ended.has(send)) return { kind: "wait" };
   const excluded: FailedChunk[] = [];
   let counted: Ended[] = [];
   for (const one of records) {

@@ -49,7 +49,7 @@ export const judgements: readonly Judgement[] = [
   { is: "not read", if: (seen) => !hasDied(seen) && seen.poisonMs <= seen.readAfterMs, do: "list outcomes" },
   { is: "died isolated", if: ({ silent }) => silent?.begun === true && silent.isolated, do: "record" },
   { is: "died", if: ({ silent }) => silent?.begun === true, do: "resend isolated" },
-  { is: "lost too often", if: ({ sends }) => sends.lost + 1 >= limits.lostMax, do: "record", loss: true },
+  { is: "lost too often", if: ({ sends }) => sends.losses + 1 >= limits.lostMax, do: "record", loss: true },
   { is: "lost", if: () => true, do: "resend", loss: true },
 ];
 
@@ -58,7 +58,7 @@ export const judge = (seen: WorkSeen): Judgement => judgements.find((row) => row
 /** The last pack of its run, sent once and computed for longer than any before it, though none of its chunks threw. */
 function isSlow({ live, last, sends, slowAfterMs, tried }: WorkSeen): boolean {
   const computes = live?.begun === true && live.fresh && live.ageMs > slowAfterMs;
-  return computes && last && sends.sends === sends.since && sends.isolated !== true && !tried;
+  return computes && last && sends.send === sends.awaitedFrom && sends.isolated !== true && !tried;
 }
 
 const hasDied = ({ silent }: WorkSeen): boolean => silent !== undefined;

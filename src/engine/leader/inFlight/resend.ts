@@ -11,19 +11,19 @@ import { taskKey, unsentTasks } from "../notes.ts";
 import type { Observed, Seen, SeenFailure } from "../seen.ts";
 import { type Doing, type Judgement, judge } from "./judge.ts";
 import { type Observing, type Piece, seeWork, stuckAfterMs, type WorkSeen } from "./seen.ts";
-import { takenAtMs, takenUpTo, trackTaken, trackTakenAgain } from "./taken.ts";
+import { takenAtMs, takenUpTo, trackMessageTaken, trackPacksTaken } from "./taken.ts";
 
 /** Judges each piece of work in flight by what was observed in this loop, and resends what the judgement says (README.md). */
 export function judgeInFlight(draft: Draft, { shards, lists }: Pick<Seen, "shards" | "lists">): void {
   const { state, notes, at } = draft;
   const { observed } = at;
-  if (observed !== undefined) trackTaken(state, observed, at.nowMs);
+  if (observed !== undefined) trackPacksTaken(state, observed, at.nowMs);
   // What was sent since the queues were read is in one of them.
   notes.drained = state.inFlight > 0 && takenUpTo(state) >= state.cursor;
   if (observed === undefined) return;
   // They are listed in each poll until the next judgement.
-  notes.wantsFailures = false;
-  notes.wantsPoison = false;
+  notes.listFailures = false;
+  notes.readPoison = false;
   if (observed.computing.has(state.uid)) notes.computedMs = observed.nowMs;
   const isRecent = ([, atMs]: readonly [string, number]) => observed.nowMs - atMs <= stuckAfterMs(at);
   const seenMs = new Map([...notes.seenMs].filter(isRecent));
@@ -52,16 +52,15 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
   const signed = packsInHeartbeats(state, observed);
   for (const pack of unfinished) {
     // The first send of a pack that no heartbeat tells of is behind what the queues show.
-    const waits = pack >= taken && !(pack in state.again) && !signed.has(pack);
+    const waits = pack >= taken && !(pack in state.resent) && !signed.has(pack);
     if (waits || sentNow.has(pack)) continue;
     if (roomToWrite(draft) <= 0) return;
     const shard = shardOf(layout, pack);
     if (!listed.has(shard)) continue;
     const work: Work = { kind: "pack", shard, pack };
-    const again = state.again[pack];
-    if (again !== undefined)
-      trackTakenAgain(again, { state, name: workName(work), observed, nowMs: at.nowMs });
-    const takenMs = again === undefined ? takenAtMs(state, pack) : again.takenMs;
+    const own = state.resent[pack];
+    if (own !== undefined) trackMessageTaken(own, { state, name: workName(work), observed, nowMs: at.nowMs });
+    const takenMs = own === undefined ? takenAtMs(state, pack) : own.takenMs;
     follow(judging, { work, sends: sendsOf(state, pack), takenMs, ...kind }, (judgement) => {
       if (!affordsResend(draft)) return;
       resendPack(draft, pack, {
@@ -86,24 +85,26 @@ function packsInHeartbeats({ uid }: State, { heartbeats }: Observed): ReadonlySe
 
 function judgeTasks(judging: Judging): void {
   const { draft, observed } = judging;
-  const { state, sent, at } = draft;
-  const unsent = new Set(unsentTasks(state, sent));
+  const { state, sendNotes, at } = draft;
+  const unsent = new Set(unsentTasks(state, sendNotes));
   for (const [name, task] of Object.entries(state.tasks)) {
     const work = parseWorkName(name);
     if (work === undefined || unsent.has(name)) continue;
     if (roomToWrite(draft) <= 0) return;
-    trackTakenAgain(task, { state, name, observed, nowMs: at.nowMs });
+    trackMessageTaken(task, { state, name, observed, nowMs: at.nowMs });
     // What an earlier leader may have sent is lost as soon as nobody is seen to have it.
-    const doubtful = task.sent !== true && sent.doubtful.has(taskKey(state, name));
-    const lostAfterMs = doubtful ? 0 : taskLostAfterMs(state, work.kind === "node" ? "combine" : work.kind);
+    const possiblySent = task.enqueued !== true && sendNotes.possiblySent.has(taskKey(state, name));
+    const lostAfterMs = possiblySent
+      ? 0
+      : taskLostAfterMs(state, work.kind === "node" ? "combine" : work.kind);
     const kind = { lostAfterMs, slowAfterMs: Number.POSITIVE_INFINITY, last: false };
     follow(judging, { work, sends: task, takenMs: task.takenMs, ...kind }, (judgement) => {
       if (judgement.do === "resend isolated") task.isolated = true;
-      if (judgement.loss) task.lost += 1;
+      if (judgement.loss) task.losses += 1;
       resendTask(draft, task);
       draft.unsent += 1;
-      task.since = task.sends;
-      state.sentAgain += 1;
+      task.awaitedFrom = task.send;
+      state.resends += 1;
     });
   }
 }
@@ -120,10 +121,10 @@ function follow(judging: Judging, piece: Piece, resend: (judgement: Judgement) =
     notes.lostInMs = Math.min(notes.lostInMs, seen.dueMs - seen.nowMs);
   const isOverdue = judgement.is === "taken" && seen.nowMs > seen.readAfterMs;
   if ((isOverdue || judgement.is === "not read") && seen.poisonMs <= seen.readAfterMs)
-    notes.wantsPoison = true;
+    notes.readPoison = true;
   if (seen.live !== undefined || judgement.do === "wait, seen") seenMs.set(workName(piece.work), seen.nowMs);
   if (judgement.do === "record") draft.records.push(recordOf(seen));
-  if (judgement.do === "record" || judgement.do === "list outcomes") notes.wantsFailures = true;
+  if (judgement.do === "record" || judgement.do === "list outcomes") notes.listFailures = true;
   if (resends.has(judgement.do)) resend(judgement);
 }
 
@@ -146,7 +147,7 @@ function recordOf({ work, sends, silent }: WorkSeen): Draft["records"][number] {
     return { work, send, code: "process-ended", message, final: undefined };
   }
   const message = `lost ${limits.lostMax} times before any process said that it began`;
-  return { work, send: sends.sends, code: "lost", message, final: true };
+  return { work, send: sends.send, code: "lost", message, final: true };
 }
 
 /** Resends a pack whose sends have ended, as `ended.ts` allows. */
@@ -158,8 +159,8 @@ export function resendEnded(
 ): void {
   const { state } = draft;
   const made = sendsOf(state, pack);
-  addEnded(draft, records, made.since);
-  state.again[pack] = { ...made, sends: lastSend(made, records) };
+  addEnded(draft, records, made.awaitedFrom);
+  state.resent[pack] = { ...made, send: lastSend(made, records) };
   resendPack(draft, pack, { isolated, excluded });
 }
 
@@ -171,21 +172,21 @@ export function resendEndedTask(
   { isolated }: Pick<PackSend, "isolated">,
 ): void {
   if (isolated) task.isolated = true;
-  task.sends = lastSend(task, records);
+  task.send = lastSend(task, records);
   resendTask(draft, task);
 }
 
 function resendTask(draft: Draft, task: Sends): void {
-  task.sends += 1;
-  task.atMs = draft.at.nowMs;
+  task.send += 1;
+  task.sentMs = draft.at.nowMs;
   delete task.takenMs;
-  delete task.sent;
+  delete task.enqueued;
   draft.decided = true;
 }
 
 /** A record may be of a send that the state does not know, when its leader died between send and write. */
-export const lastSend = ({ sends }: Sends, records: readonly SeenFailure[]): number =>
-  Math.max(sends, ...records.map((record) => record.send));
+export const lastSend = ({ send }: Sends, records: readonly SeenFailure[]): number =>
+  Math.max(send, ...records.map((record) => record.send));
 
 /** Resends a pack. No record of the sends before is waited for, unless it `waits`; one that comes still counts. */
 function resendPack(
@@ -198,16 +199,16 @@ function resendPack(
 ): void {
   const { state, at } = draft;
   const before = sendsOf(state, pack);
-  const send = before.sends + 1;
+  const send = before.send + 1;
   const isolated = before.isolated === true || why.isolated === true;
-  state.again[pack] = {
-    sends: send,
-    atMs: at.nowMs,
-    since: why.waits === true ? before.since : send,
-    lost: before.lost + (why.lost === true ? 1 : 0),
+  state.resent[pack] = {
+    send: send,
+    sentMs: at.nowMs,
+    awaitedFrom: why.waits === true ? before.awaitedFrom : send,
+    losses: before.losses + (why.lost === true ? 1 : 0),
     ...(isolated && { isolated }),
   };
-  state.sentAgain += 1;
+  state.resends += 1;
   // It may end this very process within a second: an unrecorded one would be sent by each leader after it, and never counted.
   draft.decided = true;
   addSend(draft, { pack, send, urgent: true, repeat: true, isolated, excluded: why.excluded });

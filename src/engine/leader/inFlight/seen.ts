@@ -62,8 +62,8 @@ export function seeWork(
   const key = workKey(state, name);
   const heartbeats = observed.heartbeats.get(key) ?? [];
   const wait = waitOf(notes, name, sends);
-  const waitMs = lostAfterMs * 2 ** Math.min(sends.lost, limits.lostDoublings);
-  const sinceMs = Math.max(takenMs, sends.atMs, seenMs.get(name) ?? 0, wait?.untilMs ?? 0);
+  const waitMs = lostAfterMs * 2 ** Math.min(sends.losses, limits.lostDoublings);
+  const sinceMs = Math.max(takenMs, sends.sentMs, seenMs.get(name) ?? 0, wait?.untilMs ?? 0);
   return {
     ...piece,
     nowMs: observed.nowMs,
@@ -72,7 +72,7 @@ export function seeWork(
     ),
     silent: heartbeats.find(
       (heartbeat) =>
-        !heartbeat.live && heartbeat.send === sends.sends && !isFromBefore(heartbeat, wait, observed),
+        !heartbeat.live && heartbeat.send === sends.send && !isFromBefore(heartbeat, wait, observed),
     ),
     queued: observed.packs.waiting.has(key) || observed.urgent.waiting.has(key),
     tried: wait !== undefined,

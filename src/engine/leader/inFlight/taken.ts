@@ -8,7 +8,7 @@ import { type Observed, type SeenQueue, turnKey, workKey } from "../seen.ts";
  * Notes up to which pack the messages of first sends were taken: those before the first one that the queues show. Where they
  * show none of this run, all have been taken, or those sent before the oldest messages that they do show.
  */
-export function trackTaken(state: State, { packs, urgent }: Observed, nowMs: number): void {
+export function trackPacksTaken(state: State, { packs, urgent }: Observed, nowMs: number): void {
   if (state.phase !== "computing") return;
   const shown = packs.firstPack.get(turnKey(state));
   // A peek may have missed it before.
@@ -32,12 +32,12 @@ export const takenAtMs = ({ taken }: State, pack: number): number | undefined =>
   taken.find(({ upTo }) => pack < upTo)?.atMs;
 
 /** The same for a task or a resent pack, each of which has a message of its own. */
-export function trackTakenAgain(
+export function trackMessageTaken(
   sends: Sends,
   of: { readonly state: State; readonly name: string; readonly observed: Observed; readonly nowMs: number },
 ): void {
   const { waiting, full, oldestMs = 0 } = of.observed.urgent;
-  const waits = waiting.has(workKey(of.state, of.name)) || (full && sends.atMs + limits.sendMs >= oldestMs);
+  const waits = waiting.has(workKey(of.state, of.name)) || (full && sends.sentMs + limits.sendMs >= oldestMs);
   if (waits) delete sends.takenMs;
   else sends.takenMs ??= of.nowMs;
 }

@@ -28,8 +28,8 @@ export function trackWaits({ state, notes }: Draft, { tried }: Pick<Seen, "tried
   for (const [name, { send }] of waits) {
     const work = parseWorkName(name);
     const over = work?.kind === "pack" && outcome?.(work.pack) !== "open";
-    const { since = Number.POSITIVE_INFINITY } = sendsIn(state, name) ?? {};
-    if (over || send < since) waits.delete(name);
+    const { awaitedFrom = Number.POSITIVE_INFINITY } = sendsIn(state, name) ?? {};
+    if (over || send < awaitedFrom) waits.delete(name);
   }
   notes.waits = waits;
 }
@@ -42,7 +42,7 @@ function sendsIn(state: State, name: string): Sends | undefined {
 /** The wait that the latest send of a piece of work has noted, however long ago. */
 export function waitOf({ waits }: Pick<RunNotes, "waits">, name: string, sends?: Sends): Wait | undefined {
   const wait = waits.get(name);
-  return wait?.send === sends?.sends ? wait : undefined;
+  return wait?.send === sends?.send ? wait : undefined;
 }
 
 /** No queue shows its message before. */

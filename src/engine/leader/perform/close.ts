@@ -37,7 +37,7 @@ export async function close(
   const manifest = difference === undefined ? found : undefined;
   const phase = manifest !== undefined ? "complete" : ending.phase === "complete" ? "failed" : ending.phase;
   const { nowMs } = listed;
-  const next: State = { ...state, phase, tasks: {}, again: {}, batches: [], updatedMs: nowMs };
+  const next: State = { ...state, phase, tasks: {}, resent: {}, batches: [], updatedMs: nowMs };
   next.finishedMs = nowMs;
   if (difference !== undefined) next.refused = [...(next.refused ?? []), next.generation];
   const refused = difference !== undefined && ending.phase === "complete";
@@ -52,10 +52,10 @@ export async function close(
 /** `submitted` is absent where the spec does not decode. */
 export function logEnd({ log }: Term, state: State, ms: number, submitted: Submitted | undefined): void {
   const spec = submitted?.spec;
-  const { run, uid, phase, packsDone: packs, sentAgain, error } = state;
+  const { run, uid, phase, packsDone: packs, resends, error } = state;
   const tags = spec?.tags && tagsText(spec.tags);
   const of = { calculation: spec?.calculation, tags, by: spec?.by, dollars: spentOf(state).cost.dollars };
-  log(logEvents.runEnded({ run, uid, phase, ms, packs, sentAgain, ...of, error: error?.message }));
+  log(logEvents.runEnded({ run, uid, phase, ms, packs, resends, ...of, error: error?.message }));
 }
 
 /** Does what follows a final state. Any later leader that still finds the marker does it again. */

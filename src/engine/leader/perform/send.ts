@@ -24,7 +24,7 @@ export async function sendWork<One extends Send>(
   sends: readonly One[],
   { expectedMs, ...options }: SendOptions<One> & { readonly expectedMs?: number } = {},
 ): Promise<void> {
-  const { term, sent, spec } = run;
+  const { term, sendNotes, spec } = run;
   const { leader, local, pause, packLimitMs } = term;
   const { calculation, packLimitMs: limitMs = packLimitMs } = spec;
   if (sends.length > 0) leader.assertLeading();
@@ -32,7 +32,7 @@ export async function sendWork<One extends Send>(
     const { message, urgent } = one;
     // A plan and a result are waited for, and so is the last pack of a run that is computed here alone.
     const onEnd = (left: number): void => {
-      const isLast = left === 0 && !sent.queued;
+      const isLast = left === 0 && !sendNotes.queued;
       if (message.kind === "plan" || message.kind === "finish" || isLast) pause.end();
     };
     const work = { urgent, calculation, limitMs: Math.min(limitMs, packLimitMs), expectedMs };
@@ -40,7 +40,7 @@ export async function sendWork<One extends Send>(
     options.onSent?.(one);
     return false;
   });
-  sent.queued ||= queued.length > 0;
+  sendNotes.queued ||= queued.length > 0;
   await sendAll(term, queued, options);
 }
 

@@ -74,7 +74,7 @@ export async function takeOverState(
     // handed over vouches for its own writes, not for a state that it never came to.
     const inOrder = leader.cameBy === "handed-over" && state.term === leader.term - 1;
     if (!retried && !ours && !inOrder)
-      written.doubtUpTo = Math.max(next.doubtUpTo, next.cursor + limits.sendsPerWriteMax);
+      written.possiblySentUpTo = Math.max(next.possiblySentUpTo, next.cursor + limits.sendsPerWriteMax);
     try {
       await chain.write(written);
       return chain;

@@ -102,7 +102,7 @@ function seenQueue(messages: readonly QueueMessage[]): SeenQueue {
     const message = unlessUnknown(text);
     const work = message && workOf(message);
     if (message === undefined || work === undefined) continue;
-    const of = { uid: message.uid, generation: message.gen, turn: message.turn, firstSend: message.send };
+    const of = { uid: message.uid, generation: message.gen, turn: message.turn, cursorSend: message.send };
     waiting.add(workKey(of, workName(work)));
     if (work.kind !== "pack" || dequeueCount > 0) continue;
     const key = turnKey(of);

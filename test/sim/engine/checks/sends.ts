@@ -7,7 +7,7 @@ import type { Check, Scene } from "./judge.ts";
 import { parsed, placeOf } from "./ledger.ts";
 
 /**
- * Packs are sent first and recorded after, none beyond those that the next leader would doubt; plan, combine and finish the other way round,
+ * Packs are sent first and recorded after, none beyond those that the next leader would take for possibly sent; plan, combine and finish the other way round,
  * from a confirmed state.
  */
 export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
@@ -23,11 +23,11 @@ export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
     packs.set(key, known.add(message.pack));
     const { state } = ledger.record(message.run, message.uid);
     if (state?.generation !== message.gen || state.turn !== message.turn) return;
-    const doubted = Math.max(state.cursor + limits.sendsPerWriteMax, state.doubtUpTo);
-    if (message.pack >= doubted)
+    const possiblySent = Math.max(state.cursor + limits.sendsPerWriteMax, state.possiblySentUpTo);
+    if (message.pack >= possiblySent)
       report(
         "recorded what was sent",
-        `pack ${message.pack} of ${message.run} is sent, a later leader doubts ${doubted}`,
+        `pack ${message.pack} of ${message.run} is sent, a later leader takes those below for possibly sent: ${possiblySent}`,
       );
   }
 
@@ -49,9 +49,9 @@ export function sendsAndRecordsAgree({ ledger, report }: Scene): Check {
 
   function onState(state: State): void {
     const { uid, generation, turn, cursor } = state;
-    for (const [name, { sends }] of Object.entries(state.tasks)) {
+    for (const [name, { send }] of Object.entries(state.tasks)) {
       const key = `${uid} ${generation} ${name}`;
-      recorded.set(key, Math.max(recorded.get(key) ?? 0, sends));
+      recorded.set(key, Math.max(recorded.get(key) ?? 0, send));
     }
     // A pause has a turn of its own; the cursor walks again when the run continues. What is given up needs no send.
     if (state.phase !== "computing" || state.paused || state.keep === true) return;

@@ -49,6 +49,14 @@ function* wrongWith(before: State, next: State, lostByHand = false): Generator<s
 
 /** Everything but who wrote it, and how far another may have sent before. */
 function decisionsIn(state: State): string {
-  const { term: _1, termid: _2, sequence: _3, terms: _4, updatedMs: _5, doubtUpTo: _6, ...rest } = state;
+  const {
+    term: _1,
+    termid: _2,
+    sequence: _3,
+    terms: _4,
+    updatedMs: _5,
+    possiblySentUpTo: _6,
+    ...rest
+  } = state;
   return canonicalJson(rest);
 }

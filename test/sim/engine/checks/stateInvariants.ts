@@ -55,7 +55,7 @@ export const stateStaysSmall =
     const written = stateIn(effect);
     if (written?.state.layout === undefined) return;
     const { state, bytes, id } = written;
-    const again = Object.keys(state.again);
+    const again = Object.keys(state.resent);
     const allowed =
       bytesElse + bytesPerShard * shardsOf(written.state.layout) + bytesPerResend * again.length;
     if (bytes > allowed)

@@ -13,7 +13,7 @@ export const inFlightRules: readonly Mutant[] = [
     cases: [kills],
     edits: edit(
       "seeWork",
-      "!heartbeat.live && heartbeat.send === sends.sends",
+      "!heartbeat.live && heartbeat.send === sends.send",
       "!heartbeat.live && heartbeat.send < 0",
     ),
   },
@@ -56,14 +56,18 @@ export const inFlightRules: readonly Mutant[] = [
     cases: [
       "heartbeats of long packs do not arrive for minutes, and what seems lost is resent more and more rarely",
     ],
-    edits: edit("seeWork", " * 2 ** Math.min(sends.lost, limits.lostDoublings)", ""),
+    edits: edit("seeWork", " * 2 ** Math.min(sends.losses, limits.lostDoublings)", ""),
   },
   {
     without: "an end of work that is always lost",
     rule: "judgement",
     killedBy: "few processes die of one piece of work",
     cases: [neverBegun],
-    edits: edit("judgements", "sends.lost + 1 >= limits.lostMax", "sends.lost + 1 >= 100 * limits.lostMax"),
+    edits: edit(
+      "judgements",
+      "sends.losses + 1 >= limits.lostMax",
+      "sends.losses + 1 >= 100 * limits.lostMax",
+    ),
   },
   {
     without: "waiting for what queues show (all of it counts as taken)",
@@ -71,12 +75,10 @@ export const inFlightRules: readonly Mutant[] = [
     killedBy: "messages do not pile up",
     cases: ["nobody works for two hours"],
     edits: edit(
-      "trackTaken",
+      "trackPacksTaken",
       "const shown = packs.firstPack.get(turnKey(state));",
       "const shown = packs.firstPack.size < 0 ? packs.firstPack.get(turnKey(state)) : undefined;",
-    ).concat(
-      edit("judgements", "({ queued }) => queued", "({ queued, sends }) => queued && sends.sends < 0"),
-    ),
+    ).concat(edit("judgements", "({ queued }) => queued", "({ queued, sends }) => queued && sends.send < 0")),
   },
   {
     without: "a list of records before work counts as lost",
@@ -114,7 +116,7 @@ export const inFlightRules: readonly Mutant[] = [
     rule: "judgement",
     killedBy: "hardly anything is computed twice",
     cases: { seedsFrom: 3_000_000 },
-    edits: edit("isSlow", "computes && last && sends.sends", "computes && sends.sends"),
+    edits: edit("isSlow", "computes && last && sends.send", "computes && sends.send"),
   },
   {
     without: "a confirmed heartbeat before work that was sent before begins",

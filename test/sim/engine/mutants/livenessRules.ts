@@ -47,7 +47,7 @@ export const livenessRules: readonly Mutant[] = [
     rule: "takeover",
     killedBy: "the state stays small",
     cases: { seedsFrom: 1 },
-    edits: edit("trackParts", "delete state.again[index];", ""),
+    edits: edit("trackParts", "delete state.resent[index];", ""),
   },
   {
     without: "turns of attempts whose work ended processes before",
@@ -107,7 +107,7 @@ export const livenessRules: readonly Mutant[] = [
     ),
   },
   {
-    without: "a record before sends that the next leader would not doubt",
+    without: "a record before sends that the next leader would not take for possibly sent",
     rule: "takeover",
     killedBy: "recorded what was sent",
     cases: ["a retry of a run with few gaps, far apart"],

@@ -6,7 +6,11 @@ export const maxCostRules: readonly Mutant[] = [
     rule: "run limits",
     killedBy: "the cost is bounded",
     cases: ["a run at its max cost rests, a resume changes nothing, and a higher one lets it end"],
-    edits: edit("affords", "costWith(state, inFlight, takenMs(state))", "costWith(state, 0, takenMs(state))"),
+    edits: edit(
+      "affords",
+      "costWith(state, inFlight, expectedPackMs(state))",
+      "costWith(state, 0, expectedPackMs(state))",
+    ),
   },
   {
     without: "a bound on resends",

@@ -172,7 +172,7 @@ export const stateRules: readonly Mutant[] = [
     edits: edit(
       "judgeTasks",
       "|| unsent.has(name)) continue;",
-      "|| unsent.has(name) || draft.sent.doubtful.has(taskKey(state, name))) continue;",
+      "|| unsent.has(name) || draft.sendNotes.possiblySent.has(taskKey(state, name))) continue;",
     ),
   },
   {
@@ -183,7 +183,7 @@ export const stateRules: readonly Mutant[] = [
     edits: edit(
       "taskMessage",
       "(level === 1 ? state.sealed[index] : undefined)",
-      "(level === 1 && sends === 1 ? state.sealed[index] : undefined)",
+      "(level === 1 && send === 1 ? state.sealed[index] : undefined)",
     ),
   },
   {

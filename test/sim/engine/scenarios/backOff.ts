@@ -146,8 +146,8 @@ const sentLate = () =>
   });
 
 function mustNotResend(script: Script, what: string): void {
-  const { sentAgain = 0 } = script.run()?.state ?? {};
-  if (sentAgain > 0) script.judge.report("messages do not pile up", `${sentAgain} resent: ${what}`);
+  const { resends = 0 } = script.run()?.state ?? {};
+  if (resends > 0) script.judge.report("messages do not pile up", `${resends} resent: ${what}`);
 }
 
 const lostMeanwhile = () =>

@@ -17,7 +17,7 @@ function holdManifest(script: Script) {
 function finishFailed(script: Script): boolean {
   const { state, failures } = script.run() ?? {};
   const ended = [...(failures?.values() ?? [])].filter(({ work }) => work.kind === "finish");
-  return ended.length >= (state?.tasks["finish"]?.sends ?? 1);
+  return ended.length >= (state?.tasks["finish"]?.send ?? 1);
 }
 
 /** Calls of one look leave together, and two looks are further apart than this. */

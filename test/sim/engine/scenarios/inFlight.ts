@@ -107,7 +107,7 @@ export const inFlight: Readonly<Record<string, Scenario>> = {
         await script.submit({ id: "r", chunks: 4, packSize: 1 });
         await script.untilEnded();
         script.mustBe("complete");
-        const again = run()?.state?.sentAgain ?? 0;
+        const again = run()?.state?.resends ?? 0;
         if (again > 4 * 6) script.judge.report("messages do not pile up", `${again} resends of 4 packs`);
       }),
 

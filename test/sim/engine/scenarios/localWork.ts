@@ -28,7 +28,7 @@ function mustComputeOnce(script: Script, packs: number): void {
   if (
     packsBegun.size !== packs ||
     plans.size !== 1 ||
-    (script.run()?.state?.sentAgain ?? 0) > 0 ||
+    (script.run()?.state?.resends ?? 0) > 0 ||
     sends > packs + 1
   )
     judge.report("hardly anything is computed twice", `${plans.size} plans, ${sends} packs and folds`);
@@ -83,7 +83,7 @@ const leaderDies = () =>
     script.start(leader);
     await script.untilEnded();
     script.mustBe("complete");
-    script.must((run()?.state?.sentAgain ?? 0) === 2, "what the dead leader had is resent");
+    script.must((run()?.state?.resends ?? 0) === 2, "what the dead leader had is resent");
   });
 
 export const localWork: Readonly<Record<string, Scenario>> = {
