@@ -532,7 +532,7 @@ export type Failure = {
   pack?: number;
   generation: number;
   send: number;
-  cause: "error" | "poison" | "storage-lost";
+  cause: "error" | "unreported" | "storage-lost";
   code: string;
   message: string;
   attempts: number;

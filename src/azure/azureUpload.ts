@@ -55,20 +55,20 @@ export async function uploadBody(
     const second = first.done === true ? first : await blocks.next();
     if (second.done === true) {
       const bytes = first.done === true ? new Uint8Array() : first.value;
-      return await outcomeOf(putBlob(blob, bytes, writeNow(), conditions), ifMatch);
+      return await writeOutcome(putBlob(blob, bytes, writeNow(), conditions), ifMatch);
     }
     const begun = [first.value as Uint8Array, second.value];
     const ids = await stageAll(blob, begun, blocks, signal);
     const commit = call(`Put Block List ${whereOf(blob)}`, { signal }, async (abortSignal) =>
       replacedBy(await blob.commitBlockList(ids, { abortSignal, conditions, ...headersOf(writeNow()) })),
     );
-    return await outcomeOf(commit, ifMatch);
+    return await writeOutcome(commit, ifMatch);
   } finally {
     await blocks.return(undefined);
   }
 }
 
-function outcomeOf(
+function writeOutcome(
   written: Promise<Replaced>,
   ifMatch: string | undefined,
 ): Promise<Created | Replaced | Conflict> {

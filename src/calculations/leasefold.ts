@@ -5,7 +5,7 @@ import type { CoveringPart } from "../engine/calculation/foldParts.ts";
 import { runCompute, runFinish, runPlan, runStop } from "../engine/calculation/runJob.ts";
 import { setUp } from "../engine/calculation/shared.ts";
 import { coverOf } from "../engine/model/foldTree.ts";
-import { prefixesOf } from "../engine/model/stop.ts";
+import { prefixesOf } from "../engine/model/prefixes.ts";
 
 /**
  * The exports of `import … from "leasefold"` for a user's calculation: the contract's types and helper, zod for the

@@ -5,8 +5,8 @@ import { submit } from "../../src/engine/client/submit.ts";
 import { costOf } from "../../src/engine/model/cost.ts";
 import { CorruptDataError, OtherVersionError } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
+import { prefixName } from "../../src/engine/model/prefixes.ts";
 import { specBlob } from "../../src/engine/model/runBlobs.ts";
-import { prefixName } from "../../src/engine/model/stop.ts";
 import { specOf } from "../support/runFixtures.ts";
 import { clientWorld, failureOf, names } from "./clientWorld.ts";
 

@@ -108,7 +108,7 @@ test("a chunk that kills its process costs a tolerant run its pack, after at mos
   expect(told.findLast(({ chunks }) => chunks?.from === 0)).toMatchObject({
     chunks: { from: 0, to: 3 },
     message: expect.stringMatching(
-      /^the process (of node-\d ended while it computed nothing else|that had it ended without a word): /,
+      /^the process (of node-\d ended while it computed nothing else|that had it ended before it could write anything): /,
     ),
   });
   expect((await attemptsIn(attempts)).length).toBeLessThanOrEqual(6);

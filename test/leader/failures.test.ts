@@ -54,8 +54,14 @@ describe("failures of packs", () => {
   });
 
   test.each<[string, string, string, number, RegExp]>([
-    ["poison", "poison", "poison", limits.poisonedSendsMax, /it broke/],
-    ["the death of its process", "poison", "process-ended", limits.diedSendsMax, /ended its process 3 times/],
+    ["poison", "unreported", "poison", limits.poisonedSendsMax, /it broke/],
+    [
+      "the death of its process",
+      "unreported",
+      "process-ended",
+      limits.diedSendsMax,
+      /ended its process 3 times/,
+    ],
     ["its time limit", "error", "time-limit", limits.overtimeSendsMax, /it broke/],
   ])(
     "a pack whose sends end by %s is replaced, urgently and as a repeat, until there are too many",
@@ -81,7 +87,8 @@ describe("failures of packs", () => {
   );
 
   test("a run that fails names a pack that failed, not one of which another send may still succeed", () => {
-    const died = (pack: number, send: number) => packFailure(pack, send, "poison", { code: "process-ended" });
+    const died = (pack: number, send: number) =>
+      packFailure(pack, send, "unreported", { code: "process-ended" });
     const failures = [died(0, 1), ...[1, 2, 3].map((send) => died(2, send))];
     const state = { ...sent(), resent: { 2: { send: 3, sentMs: startMs, losses: 0, awaitedFrom: 1 } } };
     const { ending, packs } = step(state, { failures });
@@ -138,7 +145,7 @@ describe("failures of packs", () => {
 
   test("a paused run replaces no send, and replaces it once it is resumed", () => {
     const paused = { ...sent(), paused: true };
-    const failures = [packFailure(0, 1, "poison")];
+    const failures = [packFailure(0, 1, "unreported")];
     expect(step(paused, { failures }).packs).toEqual([]);
     expect(step({ ...paused, paused: false }, { failures }).packs).toHaveLength(1);
   });
@@ -148,7 +155,7 @@ describe("failures of tasks", () => {
   test("a plan that failed fails the run; one set aside as poison is resent", () => {
     const planning = allSent(step(first()).state);
     expect(step(planning, { failures: [failure({ kind: "plan" })] }).ending?.error?.code).toBe("plan-failed");
-    const again = step(planning, { failures: [failure({ kind: "plan" }, 1, "poison")] });
+    const again = step(planning, { failures: [failure({ kind: "plan" }, 1, "unreported")] });
     expect(tasksOf(again)).toEqual([{ kind: "plan", send: 2 }]);
     expect(again.state.tasks["plan"]?.send).toBe(2);
   });
@@ -161,7 +168,7 @@ describe("failures of tasks", () => {
   test("a finish that ended its process is isolated from the next send on, and the third such end fails the run", () => {
     const died = (sends: number) =>
       Array.from({ length: sends }, (_, at) =>
-        failure({ kind: "finish" }, at + 1, "poison", 1, { code: "process-ended" }),
+        failure({ kind: "finish" }, at + 1, "unreported", 1, { code: "process-ended" }),
       );
     const one = step(finishing(), { failures: died(1) });
     expect(one.state.tasks["finish"]).toMatchObject({ send: 2, isolated: true });
@@ -172,7 +179,9 @@ describe("failures of tasks", () => {
   });
 
   test("a record of a send that the state does not know raises the number of the next one above it", () => {
-    const records = [1, 2, 3].map((send) => failure({ kind: "finish" }, send, "poison", 1, { code: "lost" }));
+    const records = [1, 2, 3].map((send) =>
+      failure({ kind: "finish" }, send, "unreported", 1, { code: "lost" }),
+    );
     expect(step(finishing(), { failures: records }).state.tasks["finish"]?.send).toBe(4);
   });
 });

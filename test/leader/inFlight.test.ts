@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Draft } from "../../src/engine/leader/decide/draft.ts";
 import { wantedOf } from "../../src/engine/leader/decide/want.ts";
+import { stuckAfterMs } from "../../src/engine/leader/inFlight/judge.ts";
 import { judgeInFlight } from "../../src/engine/leader/inFlight/resend.ts";
-import { stuckAfterMs } from "../../src/engine/leader/inFlight/seen.ts";
 import type { Lists, RunNotes } from "../../src/engine/leader/notes.ts";
 import { type SeenHeartbeat, turnKey } from "../../src/engine/leader/seen.ts";
 import { limits } from "../../src/engine/model/limits.ts";
@@ -263,7 +263,9 @@ describe("the last loss of a pack", () => {
     const state = { ...sent(notes), resent: { 14: { ...nine, takenMs: startMs } } };
     const draft = judge(state, 200_000, {}, notes);
     expect([draft.packs, draft.records, notes.listFailures]).toEqual([[], [lost], true]);
-    const failures = [packFailure(14, 12, "poison", { code: "lost", message: lost.message, final: true })];
+    const failures = [
+      packFailure(14, 12, "unreported", { code: "lost", message: lost.message, final: true }),
+    ];
     const { ending } = step(draft.state, { failures }, notes, 201_000);
     expect(ending?.error?.message).toBe("chunk 14: lost 10 times before any process said that it began");
   });
@@ -316,7 +318,7 @@ describe("a pack whose process died while the pack was isolated in it", () => {
       const draft = judge(state, afterMs, died(16_000, { send }), notes);
       expect(draft.records).toMatchObject([{ send, code: "process-ended" }]);
       failures.push(
-        ...draft.records.map(({ code, message }) => packFailure(14, send, "poison", { code, message })),
+        ...draft.records.map(({ code, message }) => packFailure(14, send, "unreported", { code, message })),
       );
       const next = step(draft.state, { failures }, notes, afterMs + 500);
       if (send < 4) {

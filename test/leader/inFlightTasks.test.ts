@@ -108,7 +108,9 @@ describe("a task in flight", () => {
       const draft = judge(stateSent, send * 20_000 + 1, { heartbeats: [surely] }, notes);
       expect([tasksOf(draft), draft.records]).toMatchObject([[], [{ send, code: "process-ended" }]]);
       failures.push(
-        ...draft.records.map(({ code, message }) => failure(finish, send, "poison", 1, { code, message })),
+        ...draft.records.map(({ code, message }) =>
+          failure(finish, send, "unreported", 1, { code, message }),
+        ),
       );
       const next = step(draft.state, { failures }, notes, send * 20_000 + 500);
       state = next.state;
@@ -124,7 +126,7 @@ describe("a task in flight", () => {
     const record = { work: finish, send: 10, code: "lost", final: true };
     expect([tasksOf(draft), draft.records]).toMatchObject([[], [record]]);
     const message = draft.records[0]?.message ?? "";
-    const failures = [failure(finish, 10, "poison", 1, { code: "lost", message, final: true })];
+    const failures = [failure(finish, 10, "unreported", 1, { code: "lost", message, final: true })];
     const { ending } = step(draft.state, { failures }, notes, 601_000);
     expect(ending?.error?.message).toBe("lost 10 times before any process said that it began");
   });

@@ -103,7 +103,7 @@ describe("a cancel that keeps what is done", () => {
 
   test("replaces no send that ended without output in the very same poll", () => {
     const sent = step(computing(4)).state;
-    const draft = step(sent, { marker: cancelled, failures: [packFailure(1, 1, "poison")] });
+    const draft = step(sent, { marker: cancelled, failures: [packFailure(1, 1, "unreported")] });
     expect(draft.packs).toEqual([]);
   });
 

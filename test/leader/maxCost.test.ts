@@ -92,11 +92,16 @@ describe("a bound on the cost of a run", () => {
     const spent = { ...before, led: { ...before.led, computing: 100_000 }, maxCost: 0.0001 };
     const { state, packs } = step(spent, {
       parts: parts(1, 64, 10_000),
-      failures: [packFailure(0, 1, "poison")],
+      failures: [packFailure(0, 1, "unreported")],
     });
     expect(packs).toEqual([]);
     expect(state).toMatchObject({ inFlight: 1, maxCostAtMs: startMs, phase: "computing" });
-    const more = step({ ...state, maxCost: 1 }, { failures: [packFailure(0, 1, "poison")] }, runNotes(), 1);
+    const more = step(
+      { ...state, maxCost: 1 },
+      { failures: [packFailure(0, 1, "unreported")] },
+      runNotes(),
+      1,
+    );
     expect(more.packs).toMatchObject([{ pack: 0, send: 2 }]);
     expect(more.state.maxCostAtMs).toBeUndefined();
   });

@@ -2,9 +2,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { attemptsFor } from "../../src/engine/calculation/chunkAttempts.ts";
-import { lostAfterMs } from "../../src/engine/leader/decide/pace.ts";
-import { verdictOf } from "../../src/engine/leader/inFlight/ended.ts";
-import { judgements } from "../../src/engine/leader/inFlight/judge.ts";
+import { judgements, lostAfterMs, verdictOf } from "../../src/engine/leader/inFlight/judge.ts";
 import { backOff } from "../../src/engine/model/backOff.ts";
 import {
   CalculationError,
@@ -15,8 +13,13 @@ import {
 } from "../../src/engine/model/errors.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { WorkMessage } from "../../src/engine/model/message.ts";
-import { delayOf, failsEveryTime, fateOf } from "../../src/engine/worker/attempt/endAttempt.ts";
-import { attemptAfter, attemptAskedFor } from "../../src/engine/worker/attempt/retryAfter.ts";
+import {
+  attemptAfter,
+  attemptAskedFor,
+  delayOf,
+  failsEveryTime,
+  fateOf,
+} from "../../src/engine/worker/attempt/fate.ts";
 import { OtherCodeError } from "../../src/engine/worker/attempt/rightCode.ts";
 import { NoThreadError } from "../../src/engine/worker/threads/threadSlots.ts";
 import { computing } from "../support/runFixtures.ts";
@@ -78,7 +81,7 @@ const hopeless = new CalculationError("not-json", "no");
 const asks = new CalculationError(laterCode, "later", { details: { laterS: 7 } });
 
 /** How many sends that end so there are until the work has failed. */
-function sendsOf(cause: "error" | "poison", code: string): number {
+function sendsOf(cause: "error" | "unreported", code: string): number {
   for (let sends = 1; ; sends += 1) {
     const ended = Array.from({ length: sends }, (_, at) => ({
       ...{ send: at + 1, cause, code, message: "", final: false },
@@ -91,7 +94,7 @@ const againAlways = (code: string): boolean =>
   verdictOf(
     Array.from({ length: 50 }, (_, at) => ({
       send: at + 1,
-      cause: "poison",
+      cause: "unreported",
       code,
       message: "",
       final: false,
@@ -116,19 +119,24 @@ const reasons: readonly (readonly [string, string, string, string])[] = [
     "after the seconds that it names",
     `${backOff.asksMax} times, ${backOff.waitMaxS} s of waits`,
   ],
-  ["met busy storage", fate(busy), `after ${delay(busy)} s`, "no attempt"],
-  ["was cut off by an instance that stops", fate(stopping), `after ${delay(stopping)} s`, "no attempt"],
+  ["met busy storage", fate(busy), `after ${delay(busy)} s`, "no limit: it counts as no attempt"],
+  [
+    "was cut off by an instance that stops",
+    fate(stopping),
+    `after ${delay(stopping)} s`,
+    "no limit: it counts as no attempt",
+  ],
   [
     "found every thread of its process overdue, one of them with another run",
     fate(new NoThreadError(Promise.resolve())),
     "after 0 s",
-    "no attempt",
+    "no limit: it counts as no attempt",
   ],
   [
     "met a document of another version",
     fate(new OtherVersionError("newer-version", "no")),
     `after ${limits.retryDelayS} s`,
-    limits.heldForNewerMax * limits.retryDelayS === 86_400 ? "a day" : "",
+    limits.heldForNewerMax * limits.retryDelayS === 86_400 ? "for a day" : "",
   ],
   [
     "had other code",
@@ -152,10 +160,15 @@ const reasons: readonly (readonly [string, string, string, string])[] = [
     "ended its process, isolated there",
     "end",
     "at once, isolated",
-    `${sendsOf("poison", "process-ended")} sends`,
+    `${sendsOf("unreported", "process-ended")} sends`,
   ],
   ["was delivered again", "end", "at once, isolated", againAlways("lost") ? "until it dies isolated" : ""],
-  ["ended in poison", "end", "at once", `${sendsOf("poison", "poison")} sends in poison`],
+  [
+    "had its message moved to a poison queue",
+    "end",
+    "at once",
+    `${sendsOf("unreported", "poison")} such sends`,
+  ],
   ["died", "resend isolated", "at once, isolated", "until it dies isolated"],
   [
     "is lost",
@@ -166,15 +179,15 @@ const reasons: readonly (readonly [string, string, string, string])[] = [
   ["is slow", "copy", "after 3 × p95, twice the longest pack and 2 s", "1 copy"],
 ];
 
-/** Who decides where an attempt has this fate. */
+/** Which function decides where an attempt has this fate. */
 const deciders: Readonly<Record<string, string>> = {
-  "next-attempt": "worker",
-  "put-back": "worker",
-  "enqueue-again": "worker",
-  end: "leader, by the record",
-  resend: "leader, by what it sees",
-  "resend isolated": "leader, by what it sees",
-  copy: "leader, by what it sees",
+  "next-attempt": "`fateOf`",
+  "put-back": "`fateOf`",
+  "enqueue-again": "`fateOf`",
+  end: "`verdictOf`",
+  resend: "`judge`",
+  "resend isolated": "`judge`",
+  copy: "`judge`",
 };
 
 describe("each reason for which work is computed again", () => {
@@ -183,8 +196,8 @@ describe("each reason for which work is computed again", () => {
     expect(told.length).toBe(reasons.length);
   });
   test.each(reasons)("%s", (reason, does, after, most) => {
-    const row = told.find(([what = ""]) => what === reason || new RegExp(`^${reason}[: (]`).test(what));
-    const by = after === "never" ? "worker" : deciders[does];
+    const row = told.find(([what = ""]) => what === reason || new RegExp(`^${reason}[:, (]`).test(what));
+    const by = after === "never" ? "`fateOf`" : deciders[does];
     expect(row?.slice(1)).toEqual([by, after, most]);
   });
 });

@@ -133,7 +133,7 @@ describe("a pack whose sends end in any way", () => {
           for (const observed of [observedAt(afterMs, told), observedAt(afterMs + 1, told)]) {
             const draft = step(state, { failures }, notes, observed.nowMs - startMs, { observed });
             const records = draft.records.map(({ send: of, code, message, final = false }) =>
-              packFailure(0, of, "poison", { code, message, final }),
+              packFailure(0, of, "unreported", { code, message, final }),
             );
             failures.push(...records);
             expect(draft.packs.length + records.length).toBeLessThanOrEqual(1);
@@ -169,7 +169,7 @@ describe("a pack whose sends end in any way", () => {
       const observed = observedAt(round * 1_000, { heartbeats: [heartbeat] });
       const draft = step(state, { failures }, notes, round * 1_000, { observed });
       for (const { send, code, message } of draft.records)
-        failures.push(packFailure(0, send, "poison", { code, message }));
+        failures.push(packFailure(0, send, "unreported", { code, message }));
       ended = draft.ending?.error?.message ?? "";
       state = draft.state;
     }

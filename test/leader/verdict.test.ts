@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Verdict, verdictOf } from "../../src/engine/leader/inFlight/ended.ts";
+import { type Verdict, verdictOf } from "../../src/engine/leader/inFlight/judge.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 
 type Ended = Parameters<typeof verdictOf>[0][number];
 const kinds = {
   threw: { cause: "error", code: "calculation-threw" },
   overtime: { cause: "error", code: "time-limit" },
-  died: { cause: "poison", code: "process-ended" },
-  poison: { cause: "poison", code: "poison" },
-  innocent: { cause: "poison", code: "lost" },
+  died: { cause: "unreported", code: "process-ended" },
+  poison: { cause: "unreported", code: "poison" },
+  innocent: { cause: "unreported", code: "lost" },
   final: { cause: "error", code: "not-json", final: true },
   lost: { cause: "storage-lost", code: "storage-lost" },
 } as const;

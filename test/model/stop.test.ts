@@ -7,7 +7,7 @@ import {
   shardsOfPrefix,
   stoppingLayout,
   stoppingPackSize,
-} from "../../src/engine/model/stop.ts";
+} from "../../src/engine/model/prefixes.ts";
 import { childrenOf, coverOfNode, nodeCounts } from "../../src/engine/model/tree.ts";
 
 test.each([

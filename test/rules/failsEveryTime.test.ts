@@ -7,7 +7,7 @@ import {
   InputError,
   StorageError,
 } from "../../src/engine/model/errors.ts";
-import { failsEveryTime } from "../../src/engine/worker/attempt/endAttempt.ts";
+import { failsEveryTime } from "../../src/engine/worker/attempt/fate.ts";
 
 const passing = [
   "bad-calculation-file",

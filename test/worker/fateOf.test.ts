@@ -6,7 +6,7 @@ import {
   OtherVersionError,
   StorageError,
 } from "../../src/engine/model/errors.ts";
-import { type Fate, fateOf } from "../../src/engine/worker/attempt/endAttempt.ts";
+import { type Fate, fateOf } from "../../src/engine/worker/attempt/fate.ts";
 import { DroppedError, MalformedWorkError, StorageLostError } from "../../src/engine/worker/ports.ts";
 import { NoThreadError } from "../../src/engine/worker/threads/threadSlots.ts";
 

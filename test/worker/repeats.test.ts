@@ -60,7 +60,7 @@ describe("a message that is delivered again", () => {
     await world.work({ ...message, ...change } as WorkMessage, { attempt });
     expect(begun).toEqual([]);
     expect(left()).toEqual(["failed/00000/00000001.001.001"]);
-    expect(await failure(record)).toMatchObject({ cause: "poison", code, attempts: 1 });
+    expect(await failure(record)).toMatchObject({ cause: "unreported", code, attempts: 1 });
     expect((await failure(record)).final).toBeUndefined();
     expect(await world.messages("urgent")).toEqual([]);
   });

@@ -64,7 +64,7 @@ describe("leasefold failures, leader, queues, calculations", () => {
     ];
     expect((await run("failures r1")).out).toBe(still.join("\n"));
     const ended = {
-      cause: "poison",
+      cause: "unreported",
       code: "process-ended",
       message: "ended its process 3 times",
       attempts: 3,

@@ -1,8 +1,9 @@
 import { limits } from "../model/limits.ts";
 import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
-import { isIdle, isInFullSwing, lostAfterMs, mean, pauseBetween } from "./decide/pace.ts";
+import { isIdle, isInFullSwing, mean, pauseBetween } from "./decide/pace.ts";
 import { shareOut } from "./decide/shares.ts";
+import { lostAfterMs } from "./inFlight/judge.ts";
 import { keepSchedules } from "./keepSchedules.ts";
 import { possiblySentBelow } from "./notes.ts";
 import { pauseOfTerm } from "./pause.ts";

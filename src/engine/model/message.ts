@@ -113,6 +113,16 @@ versioned("message", workMessageSchema);
 export type WorkMessage = z.infer<typeof workMessageSchema>;
 export type MessageOf<Kind extends WorkMessage["kind"]> = Extract<WorkMessage, { kind: Kind }>;
 
+/** What a leader tells the worker of its own process, to which it hands a message without a queue. */
+export interface LocalSend {
+  readonly urgent: boolean;
+  readonly calculation: string;
+  /** Time that it takes; undefined: nobody knows, so that it must not wait for other work. */
+  readonly expectedMs?: number | undefined;
+  /** Nothing new begins once it has fired. */
+  readonly stopping?: AbortSignal | undefined;
+}
+
 function parseOr(text: string): unknown {
   try {
     return parseJson(text, "the message");

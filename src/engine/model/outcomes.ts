@@ -1,11 +1,20 @@
 import * as z from "zod";
 import { decodeBitmap, hasBit } from "./bitmap.ts";
-import { chunksOfPack, type Layout, packsOf, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
+import {
+  chunksOfPack,
+  type Layout,
+  packsOf,
+  packsOfShard,
+  type Range,
+  shardOf,
+  shardsOf,
+  sizeOf,
+} from "./packs.ts";
+import { cutTo, nextPrefix, shardsOfPrefix } from "./prefixes.ts";
 import { isFinal, type State } from "./state.ts";
-import { cutTo, nextPrefix, shardsOfPrefix } from "./stop.ts";
 
 /**
- * What readers of a state see of its packs. `givenUp`: the run ended early without
+ * What a state says of a pack that was sent. `givenUp`: the run ended early without
  * it, and no leader knew that it had failed.
  */
 export type Outcome = "done" | "failed" | "givenUp" | "inFlight";
@@ -35,6 +44,19 @@ export function outcomesOf(
     if (isDone?.(pack) === true) return "done";
     if (isLost?.(pack) === true) return lost(pack);
     return pack < sentUpTo ? "inFlight" : undefined;
+  };
+}
+
+/** Whether a pack is done, failed or given up, so that nothing of it is sent or waited for. Bitmaps are decoded once for all questions. */
+export function hasOutcome(state: State, layout: Layout): (pack: number) => boolean {
+  const shards = new Map<number, NonNullable<ReturnType<typeof outcomesOf>>>();
+  return (pack) => {
+    const shard = shardOf(layout, pack);
+    const outcomes = shards.get(shard) ?? outcomesOf(state, layout, shard);
+    // A shard that is not open yet may be before the next question.
+    if (outcomes !== undefined) shards.set(shard, outcomes);
+    const outcome = outcomes?.(pack);
+    return outcome !== undefined && outcome !== "inFlight";
   };
 }
 

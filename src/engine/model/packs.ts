@@ -12,7 +12,7 @@ export interface Layout {
   readonly shardSize: number;
   /** Most nodes that a node of the next level, or `finish`, folds. */
   readonly fanIn: number;
-  /** The calculation is asked whether it stops; see `stop.ts`. */
+  /** The calculation is asked whether it stops; see `prefixes.ts`. */
   readonly stops?: true | undefined;
 }
 

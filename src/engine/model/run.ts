@@ -90,7 +90,7 @@ export const layoutSchema = z.object({
   atOnce: positive.optional(),
   /** Memory in MB and threads of the instance that planned: its run's cost is estimated for instances like it. */
   instance: z.object({ mb: positive, threads: positive }).optional(),
-  /** The calculation is asked about prefixes whether it stops there (`stop.ts`). */
+  /** The calculation is asked about prefixes whether it stops there (`prefixes.ts`). */
   stops: z.literal(true).optional(),
 });
 
@@ -194,9 +194,12 @@ export const failedChunkSchema = z.object({ chunk: count, code: z.string(), mess
  */
 export const failureSchema = z.object({
   v: z.literal(versions.failure),
-  /** `poison`: no worker recorded how the send ended. Its code `process-ended` means that its process
-   *  died while nothing else ran there, and `lost` that it died beside other work or that no process had it any more. */
-  cause: z.enum(["error", "poison", "storage-lost"]),
+  /**
+   * `error`: an attempt ended with it. `storage-lost`: stored bytes that it needs are gone. `unreported`: no worker says how the
+   * send ended. The code then says what is known: `process-ended`, its process died while nothing else ran there; `lost`, it died
+   * beside other work, or no process had the message any more; `poison`, the host moved the message to a poison queue.
+   */
+  cause: z.enum(["error", "unreported", "storage-lost"]),
   /** Stable code, such as `calculation-threw` or `time-limit`. */
   code: z.string(),
   message: z.string(),

@@ -2,9 +2,9 @@ import { addCalls, type CallCounts, calls, noCalls, scaleCalls } from "./calls.t
 import type { InstanceUse } from "./cost.ts";
 import { limits } from "./limits.ts";
 import { type Layout, packsOf, packsOfShard, sizeOf } from "./packs.ts";
+import { prefixesOf } from "./prefixes.ts";
 import { flexBilling } from "./prices.ts";
 import type { State } from "./state.ts";
-import { prefixesOf } from "./stop.ts";
 import { foldsPacksDirectly, nodeCounts } from "./tree.ts";
 
 /**

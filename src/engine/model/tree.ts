@@ -1,6 +1,6 @@
 import { coverOf } from "./foldTree.ts";
 import { chunksOfPack, type Layout, packsOfShard, type Range, shardsOf, sizeOf } from "./packs.ts";
-import { askedLevel, prefixesOf, shardsOfPrefix } from "./stop.ts";
+import { askedLevel, prefixesOf, shardsOfPrefix } from "./prefixes.ts";
 
 /**
  * Who folds what: level 1 has one node per shard; each further level folds up to `fanIn` neighbors of the level below;

@@ -10,9 +10,9 @@ import {
   shardsOf,
   sizeOf,
 } from "../model/packs.ts";
+import { cutTo } from "../model/prefixes.ts";
 import type { Answer } from "../model/run.ts";
 import { resultBlobs } from "../model/runBlobs.ts";
-import { cutTo } from "../model/stop.ts";
 import { versions } from "../model/versions.ts";
 import { foldBounded } from "./folding/fold.ts";
 import {

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { MessageOf } from "../model/message.ts";
 import { parseOutputFacts } from "../model/output.ts";
-import { askedLevel, prefixesOf } from "../model/stop.ts";
+import { askedLevel, prefixesOf } from "../model/prefixes.ts";
 import { writeVerified } from "./attempt/endSend.ts";
 import { foldBounded } from "./folding/fold.ts";
 import { wantedNodes } from "./folding/outputs.ts";

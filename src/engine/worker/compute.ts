@@ -12,7 +12,7 @@ import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
 import { coverOfPack } from "../model/tree.ts";
 import { persist } from "../storage/callSteps.ts";
 import { endSend, noteTried, writeVerified } from "./attempt/endSend.ts";
-import { asksAreOver } from "./attempt/retryAfter.ts";
+import { asksAreOver } from "./attempt/fate.ts";
 import { findReused, keyOf } from "./findReused.ts";
 import { type Output, writeOutput } from "./folding/writeOutput.ts";
 import { keptFolds } from "./keptFolds.ts";

@@ -1,9 +1,9 @@
 import { messageOf } from "../model/errors.ts";
 import { logEvents } from "../model/log.ts";
 import { attemptOf, type MessageOf, type WorkMessage, workOf } from "../model/message.ts";
+import { askedLevel } from "../model/prefixes.ts";
 import { manifestSchema } from "../model/run.ts";
 import { resultBlobs, runBlobs } from "../model/runBlobs.ts";
-import { askedLevel } from "../model/stop.ts";
 import { checkNamed } from "../model/storedSpec.ts";
 import { pagesOf, persist, readDocument } from "../storage/callSteps.ts";
 import { answerSoFar } from "./answerSoFar.ts";
@@ -25,8 +25,8 @@ import { NoThreadError } from "./threads/threadSlots.ts";
 /**
  * Does what one message says. Workers never decide: they compute, fold and write under names that the message fixes.
  *
- * One delivery is one attempt, and it ends with a word: its output, a record, or a message for the next attempt. So a
- * message that is delivered again tells that a process ended without one. Its work is not begun again; the leader decides
+ * One delivery is one attempt, and it ends by writing its output, a record, or a message for the next attempt. So a
+ * message that is delivered again tells that a process ended without any. Its work is not begun again; the leader decides
  * whether it is resent.
  *
  * Not promised: that a message is handled once. Every output is create-only, so a second handling changes nothing.
@@ -135,15 +135,15 @@ async function cleanUp({ storage, names }: WorkerPorts, message: MessageOf<"clea
 const isPrefix = (name: string): boolean => new RegExp(`/nodes/\\d+/${askedLevel}/`).test(name);
 
 /**
- * Ends a send whose attempt ended without a word. Only where it was isolated does that count against its work; a
+ * Ends a send whose attempt wrote nothing. Only where it was isolated does that count against its work; a
  * client that asked learns that its process ended.
  */
 const endSilent = (ports: WorkerPorts, message: WorkMessage): Promise<string> =>
   endSend(ports, message, {
-    cause: "poison",
+    cause: "unreported",
     code: message.isolated === true || workOf(message) === undefined ? "process-ended" : "lost",
     message:
-      "the process that had it ended without a word: out of memory, process.exit, a native crash, or the platform stopped it",
+      "the process that had it ended before it could write anything: out of memory, process.exit, a native crash, or the platform stopped it",
     attempts: attemptOf(message),
   });
 
@@ -156,8 +156,8 @@ export async function handlePoison(ports: WorkerPorts, delivery: Delivery): Prom
     const message = await decodeDelivery(ports, delivery);
     if (message === undefined) return;
     const failure = {
-      ...({ cause: "poison", code: "poison" } as const),
-      message: "the host set the message aside after its last delivery without a word from the worker",
+      ...({ cause: "unreported", code: "poison" } as const),
+      message: "the host set the message aside after its last delivery, in which no worker recorded an end",
       attempts: delivery.attempt,
     };
     const outcome = await persist(ports, () => endSend(ports, message, failure));

@@ -1,18 +1,10 @@
 import { messageOf } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
 import { logEvents } from "../model/log.ts";
-import { encodeMessage, type WorkMessage } from "../model/message.ts";
+import { encodeMessage, type LocalSend, type WorkMessage } from "../model/message.ts";
 import { hasCode } from "./attempt/rightCode.ts";
 import { handlePoison, handleWork } from "./handleWork.ts";
 import type { Delivery, WorkerPorts } from "./ports.ts";
-
-interface LocalTask {
-  readonly urgent: boolean;
-  readonly calculation: string;
-  /** Time that it takes; undefined: nobody knows. */
-  readonly expectedMs?: number | undefined;
-  readonly stopping?: AbortSignal | undefined;
-}
 
 /**
  * This process's worker for the leader of the same process (`leader/perform/localWork.ts`): it handles a message that is in no
@@ -70,7 +62,7 @@ export function localWorker(
   }
 
   return {
-    take(message: WorkMessage, work: LocalTask): Promise<void> | undefined {
+    take(message: WorkMessage, work: LocalSend): Promise<void> | undefined {
       const { urgent, calculation, expectedMs, stopping } = work;
       if (stopping?.aborted === true || !hasCode(ports, calculation, message.code)) return undefined;
       if (!beginsSoon(expectedMs)) return undefined;

@@ -17,9 +17,9 @@ import {
   reusablePackSize,
   shardSizeFor,
 } from "../model/packs.ts";
+import { stoppingLayout, stoppingPackSize } from "../model/prefixes.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import { runBlobs } from "../model/runBlobs.ts";
-import { stoppingLayout, stoppingPackSize } from "../model/stop.ts";
 import { documentHash } from "../model/storedSpec.ts";
 import { versions } from "../model/versions.ts";
 import { liveThreads } from "../storage/liveThreads.ts";

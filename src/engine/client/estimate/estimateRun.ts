@@ -23,9 +23,9 @@ import {
   shardSizeFor,
   shardsOf,
 } from "../../model/packs.ts";
+import { prefixesOf, stoppingLayout, stoppingPackSize } from "../../model/prefixes.ts";
 import { estimateCalls, estimateUse, expectedMs, leadingPerMinute, perPack } from "../../model/runCost.ts";
 import type { Settings } from "../../model/settings.ts";
-import { prefixesOf, stoppingLayout, stoppingPackSize } from "../../model/stop.ts";
 import type { Clock } from "../../storage/ports.ts";
 import { clientLimits, defined } from "../client.ts";
 import { checkRequest, type RunRequest } from "../runRequest.ts";

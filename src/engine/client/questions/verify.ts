@@ -3,8 +3,8 @@ import * as z from "zod";
 import { CorruptDataError } from "../../model/errors.ts";
 import type { Verified } from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOf, type Range, shardOf, sizeOf } from "../../model/packs.ts";
+import { cutTo, prefixesOf } from "../../model/prefixes.ts";
 import { type Manifest, type Plan, rangeSchema } from "../../model/run.ts";
-import { cutTo, prefixesOf } from "../../model/stop.ts";
 import { type Client, clientLimits, defined } from "../client.ts";
 import { findResult, newestSchema, openResult } from "../result.ts";
 import { readPlan } from "../runDocuments.ts";
@@ -100,7 +100,12 @@ export async function verify(client: Client, id: string, options: VerifyOptions 
   const outcomes = drawn.map((pack) => {
     const answer = answers.get(pack);
     const error = answer !== undefined && "error" in answer ? { error: answer.error } : {};
-    return { pack, chunks: chunksOfPack(plan, pack), outcome: outcomeOf(kept.get(pack), answer), ...error };
+    return {
+      pack,
+      chunks: chunksOfPack(plan, pack),
+      outcome: comparisonOf(kept.get(pack), answer),
+      ...error,
+    };
   });
   const counts = { equal: 0, different: 0, "not-folded": 0, failed: 0, unanswered: 0 };
   for (const { outcome } of outcomes) counts[outcome] += 1;
@@ -156,7 +161,7 @@ async function checkStop(
   return { asked: numbers.length, ...defined({ after: all[last] }), others };
 }
 
-function outcomeOf(kept: string | undefined, again: Verified | undefined): PackOutcome {
+function comparisonOf(kept: string | undefined, again: Verified | undefined): PackOutcome {
   if (kept === undefined) return "not-folded";
   if (again === undefined) return "unanswered";
   if ("error" in again) return "failed";

@@ -1,11 +1,11 @@
 import { countBits } from "../../model/bitmap.ts";
 import { indexesOf, type Layout, packsOf, type Range, shardsOf } from "../../model/packs.ts";
+import { askedLevel, nextPrefix, prefixName } from "../../model/prefixes.ts";
 import { workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
-import { askedLevel, nextPrefix, prefixName } from "../../model/stop.ts";
 import { childrenOf, foldsPacksDirectly, nodeCounts } from "../../model/tree.ts";
 import { addTask, type Draft, layoutOf, nodeIn } from "./draft.ts";
-import { shardsThatCount } from "./stop.ts";
+import { shardsThatCount } from "./earlyStop.ts";
 import { bitsOf } from "./track.ts";
 
 /**

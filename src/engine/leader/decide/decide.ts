@@ -1,6 +1,7 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf, packsOfShard } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
+import { trackFailures } from "../inFlight/endedSends.ts";
 import { judgeInFlight } from "../inFlight/resend.ts";
 import { judgeWaits, trackWaits } from "../inFlight/waits.ts";
 import type { Known } from "../notes.ts";
@@ -8,7 +9,6 @@ import type { Seen } from "../seen.ts";
 import { askForFinish, askForGroups, askForStop, sealShards } from "./combine.ts";
 import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft } from "./draft.ts";
-import { trackFailures } from "./failures.ts";
 import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
 import { judgeCost } from "./maxCost.ts";
 import { trackRate } from "./pace.ts";

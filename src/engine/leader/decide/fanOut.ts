@@ -1,6 +1,7 @@
 import { emptyBitmap, encodeBitmap } from "../../model/bitmap.ts";
 import { limits } from "../../model/limits.ts";
 import type { Marker } from "../../model/marker.ts";
+import { hasOutcome } from "../../model/outcomes.ts";
 import { packsOf, packsOfShard, shardOf, shardsOf, sizeOf } from "../../model/packs.ts";
 import type { Spec } from "../../model/run.ts";
 import type { State } from "../../model/state.ts";
@@ -19,7 +20,6 @@ import {
 } from "./draft.ts";
 import { expectedPackMs } from "./pace.ts";
 import { windowAmong } from "./shares.ts";
-import { outcomeOf } from "./track.ts";
 
 /**
  * What the first state of a run records, so that its plan can be sent at once. Only for a marker that no command has
@@ -53,7 +53,7 @@ export function fanOut(draft: Draft): void {
   const layout = layoutOf(state);
   const packs = packsOf(layout);
   const before = state.cursor;
-  const outcome = outcomeOf(state);
+  const hasEnded = hasOutcome(state, layout);
   const window = Math.min(notes.window, packsAllowed(state));
   const hasRoom = () => state.inFlight < window && roomToWrite(draft) > 0;
   while (state.cursor < packs) {
@@ -70,7 +70,7 @@ export function fanOut(draft: Draft): void {
     if (state.open[shard]?.recount) break;
     for (; state.cursor < to; state.cursor += 1) {
       const pack = state.cursor;
-      if (outcome(pack) !== "open") continue;
+      if (hasEnded(pack)) continue;
       if (!hasRoom()) break;
       const own = state.resent[pack];
       if (own !== undefined) own.sentMs = at.nowMs;

@@ -49,25 +49,6 @@ export const expectedPackMs = ({ durationsMs, layout }: State): number =>
 /** Packs that workers have at the same moment, by Little's law: of short ones, or of many runs, a part of one. */
 export const packsAtOnce = (state: State): number => (state.rate * expectedPackMs(state)) / 1_000;
 
-/** A pack that nobody has is lost after this, if no process says within it that it lives. */
-export const lostAfterMs = ({ durationsMs }: State): number =>
-  lostAfter(durationsMs.length === 0 ? undefined : p95(durationsMs));
-
-/** The same for a task of a kind: `plan`, `combine` or `finish`. */
-export const taskLostAfterMs = ({ taskMsMax }: State, kind: string): number => lostAfter(taskMsMax[kind]);
-
-/** A process says so at `heartbeatAfterMsMax` at the latest, and about work of which it knows nothing at `heartbeatAfterMs`. */
-const lostAfter = (usualMs: number | undefined): number =>
-  usualMs === undefined
-    ? limits.lostMsUnknown
-    : Math.min(Math.max(limits.slowFactor * usualMs, limits.lostMsMin), limits.lostMsMax);
-
-/** A pack that is computed for longer than this is slow: longer than any before, where the longest are few and known. */
-export const slowAfterMs = ({ durationsMs }: State): number =>
-  durationsMs.length === 0
-    ? Number.POSITIVE_INFINITY
-    : Math.max(limits.slowFactor * p95(durationsMs), 2 * Math.max(...durationsMs), limits.lostMsMin);
-
 /** No phase keeps the loop fast for longer: a finish may take minutes. */
 const fastForMs = 10_000;
 /** The pause in a phase that waits for one task is at most this part of the time that it has waited. */

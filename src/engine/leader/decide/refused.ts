@@ -1,10 +1,10 @@
 import { refusedTooLong } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import { isFinal, type State } from "../../model/state.ts";
+import { lostAfterMs } from "../inFlight/judge.ts";
 import type { RunNotes } from "../notes.ts";
 import type { Seen, SeenOtherCode } from "../seen.ts";
 import type { Draft } from "./draft.ts";
-import { lostAfterMs } from "./pace.ts";
 
 /**
  * Notes in the state that a run waits for its code, where the instances have other code and only enqueue its work again;

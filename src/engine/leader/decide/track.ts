@@ -17,7 +17,7 @@ import { checkNamed } from "../../model/storedSpec.ts";
 import { prefixAt } from "../../model/tree.ts";
 import type { Seen } from "../seen.ts";
 import { type Draft, layoutOf, nodeIn } from "./draft.ts";
-import { stopAfter } from "./stop.ts";
+import { stopAfter } from "./earlyStop.ts";
 import { addWasted } from "./wasted.ts";
 
 /**
@@ -124,22 +124,6 @@ export function bitsOf(layout: Layout, shard: number, { done, failed = "" }: Sta
   const packs = packsOfShard(layout, shard);
   const size = sizeOf(packs);
   return { packs, size, done: decodeBitmap(done, size), failed: decodeBitmap(failed, size) };
-}
-
-/** Whether a pack has its outcome, done or failed. Bitmaps are decoded once for all questions. */
-export function outcomeOf(state: State): (pack: number) => "done" | "failed" | "open" {
-  const decoded = new Map<number, ReturnType<typeof bitsOf>>();
-  return (pack) => {
-    const layout = layoutOf(state);
-    const shard = shardOf(layout, pack);
-    const open = state.open[shard];
-    if (open === undefined) return shard in state.sealed ? "done" : "open";
-    const bits = decoded.get(shard) ?? bitsOf(layout, shard, open);
-    decoded.set(shard, bits);
-    const index = pack - bits.packs.from;
-    if (hasBit(bits.done, index)) return "done";
-    return hasBit(bits.failed, index) ? "failed" : "open";
-  };
 }
 
 /** Sent packs without an outcome, in send order; only open shards can have any. */

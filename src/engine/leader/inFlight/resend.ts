@@ -4,13 +4,23 @@ import { parseWorkName, type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import { addSend, type Draft, layoutOf, type PackSend, roomToWrite, sendsOf } from "../decide/draft.ts";
 import { affordsResend } from "../decide/maxCost.ts";
-import { lostAfterMs, slowAfterMs, taskLostAfterMs } from "../decide/pace.ts";
 import { unfinishedPacks } from "../decide/track.ts";
 import { addEnded, addLost } from "../decide/wasted.ts";
 import { taskKey, unsentTasks } from "../notes.ts";
 import type { Observed, Seen, SeenFailure } from "../seen.ts";
-import { type Doing, type Judgement, judge } from "./judge.ts";
-import { type Observing, type Piece, seeWork, stuckAfterMs, type WorkSeen } from "./seen.ts";
+import {
+  type Doing,
+  type Judgement,
+  judge,
+  lostAfterMs,
+  type Observing,
+  type Piece,
+  seeWork,
+  slowAfterMs,
+  stuckAfterMs,
+  taskLostAfterMs,
+  type WorkSeen,
+} from "./judge.ts";
 import { takenAtMs, takenUpTo, trackMessageTaken, trackPacksTaken } from "./taken.ts";
 
 /** Judges each piece of work in flight by what was observed in this loop, and resends what the judgement says (README.md). */
@@ -150,7 +160,7 @@ function recordOf({ work, sends, silent }: WorkSeen): Draft["records"][number] {
   return { work, send: sends.send, code: "lost", message, final: true };
 }
 
-/** Resends a pack whose sends have ended, as `ended.ts` allows. */
+/** Resends a pack whose sends have ended, as `verdictOf` allows. */
 export function resendEnded(
   draft: Draft,
   pack: number,

@@ -1,11 +1,12 @@
 import { duration } from "../../model/figures.ts";
 import { limits } from "../../model/limits.ts";
+import { hasOutcome } from "../../model/outcomes.ts";
 import { type Layout, packsOf, shardOf } from "../../model/packs.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
 import { deadlineMs, type Sends, type State } from "../../model/state.ts";
 import { endAtDeadline } from "../decide/command.ts";
 import { type Draft, packsAllowed, sendsOf } from "../decide/draft.ts";
-import { outcomeOf, unfinishedPacks } from "../decide/track.ts";
+import { unfinishedPacks } from "../decide/track.ts";
 import type { RunNotes, Wait } from "../notes.ts";
 import type { Observed, Seen, SeenHeartbeat } from "../seen.ts";
 
@@ -24,10 +25,10 @@ export function trackWaits({ state, notes }: Draft, { tried }: Pick<Seen, "tried
     if (known !== undefined && (known.send > send || (known.send === send && known.notedMs > atMs))) continue;
     waits.set(name, { send, notedMs: atMs, untilMs: atMs + 1_000 * laterS, code, message });
   }
-  const outcome = state.layout === undefined ? undefined : outcomeOf(state);
+  const hasEnded = state.layout && hasOutcome(state, state.layout);
   for (const [name, { send }] of waits) {
     const work = parseWorkName(name);
-    const over = work?.kind === "pack" && outcome?.(work.pack) !== "open";
+    const over = work?.kind === "pack" && hasEnded?.(work.pack) !== false;
     const { awaitedFrom = Number.POSITIVE_INFINITY } = sendsIn(state, name) ?? {};
     if (over || send < awaitedFrom) waits.delete(name);
   }

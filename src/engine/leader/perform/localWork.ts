@@ -1,5 +1,5 @@
 import { limits } from "../../model/limits.ts";
-import type { WorkMessage } from "../../model/message.ts";
+import type { LocalSend, WorkMessage } from "../../model/message.ts";
 import type { Clock } from "../../storage/ports.ts";
 
 /** The worker of the leader's own process, as `worker/localWorker.ts` makes it. */
@@ -8,7 +8,7 @@ export interface LocalWorker {
    * Takes work that can begin soon, and gives what resolves once nothing of it is left in this process: it was done, or has
    * gone to the queue after all. Never rejects. Undefined: it does not fit here.
    */
-  take(message: WorkMessage, work: LocalTask): Promise<void> | undefined;
+  take(message: WorkMessage, work: LocalSend): Promise<void> | undefined;
   /** Records the end of a send whose message the host has set aside. Never rejects. */
   recordPoison(delivery: PoisonDelivery): Promise<void>;
 }
@@ -18,16 +18,6 @@ interface PoisonDelivery {
   readonly urgent: boolean;
   readonly text: string;
   readonly attempt: number;
-}
-
-/** What the leader knows of the work in a message. */
-interface LocalTask {
-  readonly urgent: boolean;
-  readonly calculation: string;
-  /** Time that it takes; undefined: nobody knows, so that it must not wait for other work. */
-  readonly expectedMs?: number | undefined;
-  /** Nothing new begins once it has fired. */
-  readonly stopping?: AbortSignal | undefined;
 }
 
 /**
@@ -41,7 +31,7 @@ export interface LocalWork extends Pick<LocalWorker, "recordPoison"> {
   /** True where the message needs no queue. `limitMs`: time limit of an attempt. `onEnd`: it has ended here, and how much of its run is left. */
   take(
     message: WorkMessage,
-    work: Omit<LocalTask, "stopping"> & { readonly limitMs: number },
+    work: Omit<LocalSend, "stopping"> & { readonly limitMs: number },
     onEnd: (left: number) => void,
   ): boolean;
   /** Whether anything of the run is here. */

@@ -77,7 +77,7 @@ async function writeRecords({ storage, names, leader }: Term, { state, records }
   const write = async ({ work, send, ...ended }: Draft["records"][number]) => {
     leader.assertLeading();
     const chunks = work.kind === "pack" ? { chunks: chunksOfPack(layoutOf(state), work.pack) } : {};
-    const record = encodeFailure({ cause: "poison", attempts: 1, ...ended, ...chunks });
+    const record = encodeFailure({ cause: "unreported", attempts: 1, ...ended, ...chunks });
     const name = at.failure(work, state.generation, send);
     await storage.blobs.create(names.runs, name, record.body, { ...record.write, signal: leader.lost });
   };

@@ -35,7 +35,7 @@ export const failsForAReason =
       // A file that somebody replaced is not joined. A message of a plan that was rolled back may meet the plan after it.
       const isLosing = cause === "storage-lost" || code === "result-hash" || code === "plan-differs";
       const lost = (isLosing || (code === "gaps-differ" && hasGaps(run))) && isLost(run);
-      if (cause !== "poison" && !userCodes.has(code) && !lost)
+      if (cause !== "unreported" && !userCodes.has(code) && !lost)
         report(checker, `${effect.name}: ${code}: ${message}`);
     } else if (place.rest === "state.json") {
       const state = parsed<State>(effect.body);
@@ -71,13 +71,13 @@ function hasReason(run: RunRecord, generation: number, begun: Scene["begun"]): b
   for (const { work, generation: of, failure } of run.failures.values()) {
     if (of !== generation) continue;
     const { cause, code } = failure;
-    if (cause !== "poison" && code !== "time-limit" && code !== "process-ended") return true;
+    if (cause !== "unreported" && code !== "time-limit" && code !== "process-ended") return true;
     const name = workName(work);
     const counts = ends.get(name) ?? { overtime: 0, died: 0, poison: 0 };
     ends.set(name, counts);
     if (code === "time-limit") counts.overtime += 1;
     // A worker that would be the next to die ends it for good.
-    else if (code === "process-ended") counts.died += cause === "poison" ? 1 : limits.diedSendsMax;
+    else if (code === "process-ended") counts.died += cause === "unreported" ? 1 : limits.diedSendsMax;
     else if (code === "poison") counts.poison += 1;
   }
   return [...ends].some(

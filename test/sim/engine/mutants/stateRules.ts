@@ -246,8 +246,8 @@ export const stateRules: readonly Mutant[] = [
     cases: [{ who: "worker", call: 0, fate: "arrives" }],
     edits: edit(
       "fanOut",
-      'if (outcome(pack) !== "open") continue;',
-      'if (outcome(pack) === "failed") continue;',
+      "if (hasEnded(pack)) continue;",
+      "if (hasEnded(pack) && state.packsFailed > 0) continue;",
     ),
   },
   {

@@ -1,20 +1,20 @@
 import { encodeBitmap, setBit } from "../../model/bitmap.ts";
 import { failRunCode, inputsChanged, planLost } from "../../model/errors.ts";
-import { outcomesOf } from "../../model/outcomes.ts";
+import { hasOutcome, outcomesOf } from "../../model/outcomes.ts";
 import { chunksOfPack, chunksText, type Layout, shardOf } from "../../model/packs.ts";
+import { plannedChunks } from "../../model/prefixes.ts";
 import { type Spec, toleratedChunks } from "../../model/run.ts";
 import { parseWorkName, workName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
-import { plannedChunks } from "../../model/stop.ts";
 import { prefixAt } from "../../model/tree.ts";
-import { verdictOf, whyFailed } from "../inFlight/ended.ts";
-import { lastSend, resendEnded, resendEndedTask } from "../inFlight/resend.ts";
+import { type Draft, layoutOf, roomToWrite, sendsOf } from "../decide/draft.ts";
+import { shardsThatCount } from "../decide/earlyStop.ts";
+import { affordsResend } from "../decide/maxCost.ts";
+import { bitsOf, countsBelow, tally } from "../decide/track.ts";
+import { addEnded } from "../decide/wasted.ts";
 import type { Seen, SeenFailure } from "../seen.ts";
-import { type Draft, layoutOf, roomToWrite, sendsOf } from "./draft.ts";
-import { affordsResend } from "./maxCost.ts";
-import { shardsThatCount } from "./stop.ts";
-import { bitsOf, countsBelow, outcomeOf, tally } from "./track.ts";
-import { addEnded } from "./wasted.ts";
+import { verdictOf, whyFailed } from "./judge.ts";
+import { lastSend, resendEnded, resendEndedTask } from "./resend.ts";
 
 /**
  * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
@@ -23,17 +23,17 @@ import { addEnded } from "./wasted.ts";
 export function trackFailures(draft: Draft, seen: Seen): void {
   const { state } = draft;
   trackTried(draft, seen);
-  const outcome = outcomeOf(state);
   const current = seen.failures.filter((failure) => failure.generation === state.generation);
   endIfAsked(draft, current);
+  const hasEnded = state.layout && hasOutcome(state, state.layout);
   // Where the other chunks of a pack have a partial, that is its outcome, and the record only tells why it has gaps.
   const ended = current.filter(({ gaps }) => gaps === undefined);
   for (const [name, records] of Map.groupBy(ended, ({ work }) => workName(work))) {
     records.sort((a, b) => a.send - b.send);
     const work = records[0]?.work;
     if (work?.kind === "pack") {
-      const open = state.phase === "computing" && work.pack < state.cursor && outcome(work.pack) === "open";
-      if (open) trackPack(draft, work.pack, records, seen.spec);
+      const sent = state.phase === "computing" && work.pack < state.cursor;
+      if (sent && hasEnded?.(work.pack) === false) trackPack(draft, work.pack, records, seen.spec);
       continue;
     }
     const task = state.tasks[name];
@@ -68,7 +68,7 @@ function endIfAsked(draft: Draft, failures: readonly SeenFailure[]): void {
 function isOver(state: State, work: string): boolean {
   const piece = parseWorkName(work);
   if (piece?.kind !== "pack") return !(work in state.tasks);
-  return state.layout === undefined || outcomeOf(state)(piece.pack) !== "open";
+  return state.layout === undefined || hasOutcome(state, state.layout)(piece.pack);
 }
 
 /** Takes over which attempts threw while others of their send are to come. */

@@ -1,7 +1,7 @@
 import { packsOf, shardsOf } from "../../model/packs.ts";
+import { cutTo, nextPrefix, shardsOfPrefix } from "../../model/prefixes.ts";
 import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
-import { cutTo, nextPrefix, shardsOfPrefix } from "../../model/stop.ts";
 
 /**
  * A run whose calculation may stop (rule *early stop*): which shards count by now, and what is left of the
