@@ -79,7 +79,7 @@ export type Run = {
   code?: string;
   /** The run waits, because the instances have other code. */
   otherCode?: {
-    wanted: string;
+    needed: string;
     theirs: string[];
   };
   params: unknown;

@@ -120,7 +120,7 @@ test("of two instances with different files only the one with the run's code com
         },
         eachStartsAProcess,
       );
-      expect(refused.theirs).not.toContain(refused.wanted);
+      expect(refused.theirs).not.toContain(refused.needed);
       expect((await leasefold("status", "waits")).out).toMatch(
         /waiting +no instance has units [0-9a-f]{12};\s+they\s+have\s+units/,
       );

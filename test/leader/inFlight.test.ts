@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Draft } from "../../src/engine/leader/decide/draft.ts";
-import { wantedOf } from "../../src/engine/leader/decide/want.ts";
+import { pollCallsOf } from "../../src/engine/leader/decide/pollCalls.ts";
 import { stuckAfterMs } from "../../src/engine/leader/inFlight/judge.ts";
 import { judgeInFlight } from "../../src/engine/leader/inFlight/resend.ts";
 import type { Lists, RunNotes } from "../../src/engine/leader/notes.ts";
@@ -217,7 +217,7 @@ describe("a pack that was taken and that nobody has", () => {
     const draft = step(state, { lists }, notes, 3_050, told(3_050));
     expect([draft.packs, notes.listFailures]).toEqual([[], true]);
     const known = { working: draft.state, notes, lists };
-    expect(wantedOf(known, { localMs: 3_060 }).failures).toBe(true);
+    expect(pollCallsOf(known, { localMs: 3_060 }).failures).toBe(true);
     const failures = [packFailure(14, 1, "error", { code: "time-limit" })];
     const ended = step(draft.state, { failures }, notes, 3_060, told(3_060));
     expect(ended.state.resent[14]).toMatchObject({ send: 2, awaitedFrom: 2, losses: 0 });

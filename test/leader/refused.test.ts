@@ -10,7 +10,7 @@ import { draftOf, heartbeatOf, observedAt, startMs, step } from "./deciding.ts";
 const first = firstState({ run: "r", uid: "u", generation: 1, cap: 10, nowMs: 0 });
 const planning: State = { ...first, code: "sum@1" };
 const note = (atMs: number, theirs: string | undefined = "sum@2", generation = 1) => ({
-  ...{ generation, wanted: "sum@1", theirs, atMs },
+  ...{ generation, needed: "sum@1", theirs, atMs },
 });
 const limitMs = 60_000;
 
@@ -34,7 +34,7 @@ function polls(state: State, timesMs: readonly number[]): Draft {
 describe("a run whose work is enqueued again by instances with other code", () => {
   it("says at once what it waits for", () => {
     const { state, noted, ending } = polls(planning, [1_000]);
-    expect(state.otherCode).toEqual({ wanted: "sum@1", theirs: ["sum@2"], sinceMs: 1_000 });
+    expect(state.otherCode).toEqual({ needed: "sum@1", theirs: ["sum@2"], sinceMs: 1_000 });
     expect({ noted, ending }).toEqual({ noted: true, ending: undefined });
   });
 
@@ -93,7 +93,7 @@ test("a run of which a live process had work within 15 s does not wait for its c
     const notes = newRunNotes(0);
     const heartbeats = [heartbeatOf({ kind: "pack", shard: 0, pack: 0 }, { live })];
     const told = step(state, {}, notes, 20_000, { observed: observedAt(20_000, { heartbeats }) }).state;
-    return step(told, { otherCode: [note(startMs + afterMs)] }, notes, afterMs).state.otherCode?.wanted;
+    return step(told, { otherCode: [note(startMs + afterMs)] }, notes, afterMs).state.otherCode?.needed;
   };
   expect(waitsFor(true, 34_999)).toBeUndefined();
   expect(waitsFor(true, 35_000)).toBe("sum@1");
@@ -104,7 +104,7 @@ test.each([
   ["does not fail it where something has ended since", [part(0)], undefined],
   ["fails it where nothing has ended since", [], "other-code"],
 ])("a new leader of a run that waited for its code long enough %s", (_, parts, code) => {
-  const otherCode = { wanted: "sum@1", theirs: ["sum@2"], sinceMs: startMs - 3_600_000 };
+  const otherCode = { needed: "sum@1", theirs: ["sum@2"], sinceMs: startMs - 3_600_000 };
   const state: State = { ...computing(10), code: "sum@1", otherCode, cursor: 10, open: { 0: { done: "" } } };
   const shards = new Set([0]);
   const draft = step(state, { parts, shards, otherCode: [note(startMs)] });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wantedOf } from "../../src/engine/leader/decide/want.ts";
+import { pollCallsOf } from "../../src/engine/leader/decide/pollCalls.ts";
 import { newLists } from "../../src/engine/leader/notes.ts";
 import { poll } from "../../src/engine/leader/poll/poll.ts";
 import type { Leader } from "../../src/engine/leader/term.ts";
@@ -66,9 +66,9 @@ test("a list of failures that storage did not answer does not count", async () =
   const lists = newLists(0);
   const run = { term: { storage, names: namesOf("x"), leader }, spec, marker, working: state, notes, lists };
   const time = { nowMs: 0, localMs: 5_000 };
-  const wanted = wantedOf(run, time);
-  expect(wanted.failures).toBe(true);
-  await expect(poll(run, wanted, time, { pages: { left: 9 }, pagesMax: 5 })).rejects.toThrow("busy");
+  const calls = pollCallsOf(run, time);
+  expect(calls.failures).toBe(true);
+  await expect(poll(run, calls, time, { pages: { left: 9 }, pagesMax: 5 })).rejects.toThrow("busy");
   expect(run.lists).toEqual(newLists(0));
 });
 

@@ -20,10 +20,10 @@ describe("the identity of a calculation's code", () => {
   it("is shown to people without the name of its hash", () => {
     expect(shownIdentity(first)).toBe("mc-var 3f2a8b1c9d0e");
     expect(shownIdentity("primes@1")).toBe("primes 1");
-    expect(refusedText({ wanted: first, theirs: [second] })).toBe(
+    expect(refusedText({ needed: first, theirs: [second] })).toBe(
       "no instance has mc-var 3f2a8b1c9d0e; they have mc-var 9c1b00000000",
     );
-    expect(refusedText({ wanted: first, theirs: [] })).toBe(
+    expect(refusedText({ needed: first, theirs: [] })).toBe(
       "no instance has mc-var 3f2a8b1c9d0e; they have no calculation of that name (name its file in LEASEFOLD_CALCULATIONS, " +
         'or package it: docs/OPERATIONS.md, "Your own calculation")',
     );

@@ -79,7 +79,7 @@ async function planWith(
   const { signal } = new AbortController();
   const attempt = {
     message: { v: 1, kind: "plan", run: "r", uid: "u", gen: 1, send: 3, turn: 0 },
-    ...{ tag: "3-1-abcdefgh", limitMs: 20_000, isolated: false, wanted: {}, signal, begin: async () => {} },
+    ...{ tag: "3-1-abcdefgh", limitMs: 20_000, isolated: false, accepted: {}, signal, begin: async () => {} },
     ...more,
   };
   await planRun(ports, attempt as unknown as Parameters<typeof planRun>[1]);

@@ -43,7 +43,7 @@ test("a thread that starts after the file was changed computes nothing for a pro
     const refused = await after.compute(job, task).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(OtherCodeError);
     expect(refused).toMatchObject({
-      wanted: versionOf("gives"),
+      needed: versionOf("gives"),
       theirs: expect.stringMatching(/^gives@sha256:/),
     });
   } finally {

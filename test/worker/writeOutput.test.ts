@@ -28,7 +28,7 @@ test.each([
     if (onStorage !== "none") await blobs.create(runs, at.plan, body);
     await blobs.create(runs, name, "another", { contentType });
     const message = { ...common, kind: "compute", shard: 0, pack: 0, from: 0, to: 1, plan, code } as const;
-    const attempt = { message, wanted: { plan, code } } as unknown as Parameters<typeof writeOutput>[3];
+    const attempt = { message, accepted: { plan, code } } as unknown as Parameters<typeof writeOutput>[3];
     const output = { bytes: Buffer.from("own"), ms: 1, attempt: 1, code };
     const outcome = await writeOutput(ports, name, output, attempt).catch((error: unknown) => error);
     const read = await blobs.read(runs, name);

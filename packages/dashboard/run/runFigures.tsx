@@ -59,7 +59,7 @@ export function Words({ view }: { readonly view: RunView }): JSX.Element {
       )}
       {otherCode === undefined ? null : (
         <Notice tone="warn" title="Waits for other code">
-          {`The run was planned by ${otherCode.wanted}, and the instances that answered have ${otherCode.theirs.join(", ")}. It continues when an instance with its code is up; or cancel it and retry with the new code.`}
+          {`The run was planned by ${otherCode.needed}, and the instances that answered have ${otherCode.theirs.join(", ")}. It continues when an instance with its code is up; or cancel it and retry with the new code.`}
         </Notice>
       )}
       {view.word === "not-accepted" ? (

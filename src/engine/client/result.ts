@@ -71,7 +71,7 @@ interface Part {
   readonly signal?: AbortSignal;
 }
 
-interface Wanted {
+interface ResultQuery {
   readonly generation?: number | undefined;
 }
 
@@ -79,7 +79,11 @@ interface Wanted {
  * The result of a run. Throws `InputError` `unknown` for an unknown run or generation, and `NotReadyError` with
  * `not-finished`, `run-failed` or `run-cancelled` if there is no result (yet).
  */
-export async function findResult(client: Client, id: string, options: Wanted = {}): Promise<FoundResult> {
+export async function findResult(
+  client: Client,
+  id: string,
+  options: ResultQuery = {},
+): Promise<FoundResult> {
   const spec = (await requireSpec(client, id)).value;
   const marker = (await readMarker(client, id))?.value;
   const state = (await readState(client, id, spec.uid))?.value;
@@ -104,8 +108,11 @@ export async function findResult(client: Client, id: string, options: Wanted = {
 }
 
 /** The manifest of a run's result. Throws as `findResult`. */
-export const findManifest = async (client: Client, id: string, options: Wanted = {}): Promise<Manifest> =>
-  (await findResult(client, id, options)).manifest;
+export const findManifest = async (
+  client: Client,
+  id: string,
+  options: ResultQuery = {},
+): Promise<Manifest> => (await findResult(client, id, options)).manifest;
 
 /**
  * Opens the result's bytes, or `count` of them from `offset`. A whole result is checked: the stream throws

@@ -38,7 +38,7 @@ export const runViewSchema = z
     calculation: text,
     code: text.describe("Identity of the code that computes or computed it.").exactOptional(),
     otherCode: z
-      .object({ wanted: text, theirs: list(text) })
+      .object({ needed: text, theirs: list(text) })
       .describe("The run waits, because the instances have other code.")
       .exactOptional(),
     params: z.unknown(),
@@ -168,7 +168,7 @@ export function viewOf({ spec, state: stateRead, marker: markerRead, manifest }:
       generations: generations.length > 1 ? generations : undefined,
       // A planned run of an older version has no identity of its code.
       code: state?.layout === undefined ? (state?.code ?? code) : state.code,
-      otherCode: refused && { wanted: refused.wanted, theirs: refused.theirs },
+      otherCode: refused && { needed: refused.needed, theirs: refused.theirs },
       finishedAt: finishedMs === undefined ? undefined : iso(finishedMs),
       deadline: deadline && {
         at: iso(deadlineMs(deadline, state ?? { createdMs: submittedMs })),

@@ -5,7 +5,7 @@ import { deadlineMs } from "../model/state.ts";
 import { restsUntil } from "./decide/command.ts";
 import { decide, decideMore } from "./decide/decide.ts";
 import type { DecideAt, Share } from "./decide/draft.ts";
-import { wantedOf } from "./decide/want.ts";
+import { pollCallsOf } from "./decide/pollCalls.ts";
 import { deleteAsked } from "./deletion/deleteRun.ts";
 import { openRun, withdraw } from "./openRun.ts";
 import { cleanUp, close } from "./perform/close.ts";
@@ -62,7 +62,7 @@ export async function advance(term: Term, loop: Loop, listed: ListedMarker): Pro
 async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   const { term, listed, marker } = run;
   const at = decideAtOf(run, loop);
-  const seen = await poll(run, wantedOf(run, at), at, { pages: loop.pages, pagesMax: loop.pagesPerRun });
+  const seen = await poll(run, pollCallsOf(run, at), at, { pages: loop.pages, pagesMax: loop.pagesPerRun });
   commit(run, { lists: seen.lists });
   if (seen.unlisted) loop.unlisted.add(listed.id);
   const draft = decide(run, seen, at);

@@ -7,7 +7,7 @@ import type { HeartbeatWork } from "../model/workerHeartbeat.ts";
 import type { Lists } from "./notes.ts";
 
 /** Which calls one poll of a run is worth. */
-export interface Wanted {
+export interface PollCalls {
   readonly plan: boolean;
   readonly manifest: boolean;
   readonly failures: boolean;
@@ -62,7 +62,7 @@ export interface Seen {
 
 export interface SeenOtherCode {
   readonly generation: number;
-  readonly wanted: string;
+  readonly needed: string;
   readonly theirs: string | undefined;
   readonly atMs: number;
 }

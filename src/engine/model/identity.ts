@@ -29,7 +29,7 @@ export function identityHere(
 }
 
 /** The code that a piece of work needs. */
-export interface WantedCode {
+export interface AcceptedCode {
   /** The identity that computes, folds and finishes; undefined before there is a plan. */
   readonly code?: string | undefined;
   /** Identities whose partials are folded too, because the request asked for it. */
@@ -37,7 +37,7 @@ export interface WantedCode {
 }
 
 /** Whether an output of this code may be folded. One that names none never is. */
-export const accepts = ({ code, mix = [] }: WantedCode, of: string | undefined): boolean =>
+export const accepts = ({ code, mix = [] }: AcceptedCode, of: string | undefined): boolean =>
   of !== undefined && (of === code || mix.includes(of));
 
 /** An identity for people: `mc-var 3f2a8b1c9d0e`. */
@@ -46,7 +46,7 @@ export const shownIdentity = (identity: string): string =>
 
 /** The code that a run waits for, and the code of the instances that requeued its work. */
 export interface Refused {
-  readonly wanted: string;
+  readonly needed: string;
   /** Empty if the instances do not know the calculation. */
   readonly theirs: readonly string[];
 }
@@ -56,15 +56,15 @@ export const howToRegister =
   'name its file in LEASEFOLD_CALCULATIONS, or package it: docs/OPERATIONS.md, "Your own calculation"';
 
 /** `no instance has mc-var 3f2a8b1c9d0e; they have mc-var 9c1b…`. */
-export function refusedText({ wanted, theirs }: Refused): string {
+export function refusedText({ needed, theirs }: Refused): string {
   const have =
     theirs.length === 0
       ? `no calculation of that name (${howToRegister})`
       : theirs.map(shownIdentity).join(", ");
-  return `no instance has ${shownIdentity(wanted)}; they have ${have}`;
+  return `no instance has ${shownIdentity(needed)}; they have ${have}`;
 }
 
 /** The error of a run that no instance could compute, with what to do. */
 export const refusedTooLong = (refused: Refused): string =>
   `${refusedText(refused)}, and nothing was computed for more than ${limits.identityWaitMs / 60_000} minutes. ` +
-  `Start instances with ${shownIdentity(refused.wanted)} and retry, or compute it as another run by the code that they have`;
+  `Start instances with ${shownIdentity(refused.needed)} and retry, or compute it as another run by the code that they have`;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { decodeValue, numberText } from "./decode.ts";
-import { accepts, type WantedCode } from "./identity.ts";
+import { type AcceptedCode, accepts } from "./identity.ts";
 
 /**
  * Facts about a partial or node in its content type, which a list returns without a read:
@@ -40,7 +40,7 @@ export function outputContentType(
 }
 
 /** What a fold may hold: outputs of one plan, and of its code. */
-export interface WantedOutput extends WantedCode {
+export interface AcceptedOutput extends AcceptedCode {
   /** SHA-256 of the plan. */
   readonly plan?: string | undefined;
 }
@@ -48,15 +48,15 @@ export interface WantedOutput extends WantedCode {
 /** A plan's hash as its outputs carry it: names of a million partials are listed again and again. */
 export const planTag = (sha256: string): string => sha256.slice(0, 16);
 
-/** Whether `tag` is that of the wanted plan. */
-const isOfPlan = ({ plan }: WantedOutput, tag: string | undefined): boolean =>
+/** Whether `tag` is that of the plan. */
+const isOfPlan = ({ plan }: AcceptedOutput, tag: string | undefined): boolean =>
   plan !== undefined && tag === planTag(plan);
 
 /** Whether an output may be folded. One that names no plan or no code never is. */
 export const belongsTo = (
-  wanted: WantedOutput,
+  accepted: AcceptedOutput,
   { plan, code }: Pick<OutputFacts, "plan" | "code">,
-): boolean => accepts(wanted, code) && isOfPlan(wanted, plan);
+): boolean => accepts(accepted, code) && isOfPlan(accepted, plan);
 
 /** Whether a partial is one with gaps of an earlier generation: it counts as missing, and gives way to one of this. */
 export const isOutdated = ({ gaps }: Pick<OutputFacts, "gaps">, gen: number): boolean =>

@@ -88,8 +88,8 @@ const owner = {
   terms: z.array(z.object({ term: positive, holder: z.string(), atMs: ms })),
 };
 
-/** What is wanted of the run, as the leader took it over from the marker, and how far it is: rule *markers*. */
-const wanted = {
+/** What the marker commands, as the leader took it over, and how far the run is: rule *markers*. */
+const commanded = {
   generation: positive,
   phase: z.enum(phases),
   turn: count,
@@ -213,7 +213,7 @@ const told = {
   /** The run that has the workers while this one has hardly anything of its share. */
   behind: idSchema.optional(),
   /** The code that no active instance has, and since when nothing was computed; see `refused.ts`. */
-  otherCode: z.object({ wanted: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
+  otherCode: z.object({ needed: z.string(), theirs: z.array(z.string()), sinceMs: ms }).optional(),
   finishedMs: ms.optional(),
   /** Generations whose manifest differed from the leader's counts: their result is invalid. */
   refused: z.array(positive).optional(),
@@ -223,7 +223,7 @@ const told = {
 export const stateSchema = z.object({
   ...identity,
   ...owner,
-  ...wanted,
+  ...commanded,
   ...sent,
   ...outcomes,
   ...counts,

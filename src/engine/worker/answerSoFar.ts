@@ -36,7 +36,7 @@ type CoveringOutput = FoundOutput & { readonly covers: readonly Range[] };
  * it covers. Writes its answer and nothing else.
  */
 export async function answerSoFar(ports: WorkerPorts, attempt: Attempt<MessageOf<"sofar">>): Promise<string> {
-  const { message, tag, wanted } = attempt;
+  const { message, tag, accepted } = attempt;
   const { run, uid, gen } = message;
   const { calculation, params } = await ports.documents.spec(message);
   const whole = await ports.documents.plan(message);
@@ -52,7 +52,7 @@ export async function answerSoFar(ports: WorkerPorts, attempt: Attempt<MessageOf
   const { parts, options, facts } = await foldBounded(
     ports,
     fold,
-    outputsSoFar({ ports, plan, wanted }, message),
+    outputsSoFar({ ports, plan, accepted }, message),
   );
   // From the manifest on, partials are cleaned up, and the result says more than any answer.
   const { blobs } = ports.storage;

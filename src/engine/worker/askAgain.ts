@@ -4,7 +4,7 @@ import { parseOutputFacts } from "../model/output.ts";
 import { askedLevel, prefixesOf } from "../model/prefixes.ts";
 import { writeVerified } from "./attempt/endSend.ts";
 import { foldBounded } from "./folding/fold.ts";
-import { wantedNodes } from "./folding/outputs.ts";
+import { nodesToFold } from "./folding/outputs.ts";
 import { taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
 
@@ -14,7 +14,7 @@ import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
  * fold, or of that result, and nothing else.
  */
 export async function askAgain(ports: WorkerPorts, attempt: Attempt<MessageOf<"verify">>): Promise<string> {
-  const { message, wanted } = attempt;
+  const { message, accepted } = attempt;
   const { calculation, params } = await ports.documents.spec(message);
   const plan = await ports.documents.plan(message);
   const chunks = prefixesOf(plan.chunks)[message.pack];
@@ -23,7 +23,7 @@ export async function askAgain(ports: WorkerPorts, attempt: Attempt<MessageOf<"v
     throw new MalformedWorkError("bad-range", what);
   }
   const at = { from: message.pack, to: message.pack + 1 };
-  const nodes = await wantedNodes({ ports, plan, wanted }, askedLevel, at, { gen: message.gen });
+  const nodes = await nodesToFold({ ports, plan, accepted }, askedLevel, at, { gen: message.gen });
   const fold = { task: { calculation, params }, from: 0, options: taskOptions(ports, attempt) };
   const { parts, options, facts } = await foldBounded(ports, fold, nodes);
   const { folded } = facts;

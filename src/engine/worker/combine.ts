@@ -3,7 +3,7 @@ import { encodeFoldFacts } from "../model/output.ts";
 import { runBlobs } from "../model/runBlobs.ts";
 import { childrenOf, coverOfNode, nodeCounts, prefixAt } from "../model/tree.ts";
 import { foldBounded, writeHashes } from "./folding/fold.ts";
-import { wantedNodes, wantedPacks } from "./folding/outputs.ts";
+import { nodesToFold, packsToFold } from "./folding/outputs.ts";
 import { writeOutput } from "./folding/writeOutput.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
@@ -17,7 +17,7 @@ export async function combineNode(
   ports: WorkerPorts,
   attempt: Attempt<MessageOf<"combine">>,
 ): Promise<string> {
-  const { message, wanted } = attempt;
+  const { message, accepted } = attempt;
   const { run, uid, index, level, gen, members } = message;
   const { calculation, params } = await ports.documents.spec(message);
   const plan = await ports.documents.plan(message);
@@ -25,11 +25,11 @@ export async function combineNode(
   if (prefix === undefined && index >= (nodeCounts(plan)[level - 1] ?? 0)) {
     throw new MalformedWorkError("bad-range", `there is no node ${level}/${index} in run ${run}`);
   }
-  const of = { ports, plan, wanted };
+  const of = { ports, plan, accepted };
   const below =
     level === 1
-      ? await wantedPacks(of, index, message)
-      : await wantedNodes(of, level - 1, childrenOf(plan, level, index), message);
+      ? await packsToFold(of, index, message)
+      : await nodesToFold(of, level - 1, childrenOf(plan, level, index), message);
 
   const code = ports.versionOf(calculation);
   const cover = coverOfNode(plan, level, index);

@@ -48,7 +48,7 @@ export async function computePack(
       attempt,
     );
   const startedMs = ports.clock.monotonicMs();
-  const reused = await findReused(ports, spec, attempt.wanted, key);
+  const reused = await findReused(ports, spec, attempt.accepted, key);
   if (reused !== undefined) {
     await stillWanted(ports, message, "write");
     const ms = ports.clock.monotonicMs() - startedMs;

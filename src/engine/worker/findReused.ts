@@ -58,7 +58,7 @@ export async function listKeys(
 export async function findReused(
   { storage, names, documents }: WorkerPorts,
   spec: Spec,
-  { code, mix = [] }: Attempt["wanted"],
+  { code, mix = [] }: Attempt["accepted"],
   key: string,
 ): Promise<{ readonly bytes: Uint8Array; readonly code: string } | undefined> {
   if (spec.reuse === undefined) return undefined;

@@ -13,9 +13,9 @@ import {
   chunksOfGaps,
   type FoundOutput,
   listOutputs,
+  nodesToFold,
   type OutputsOf,
-  wantedNodes,
-  wantedPacks,
+  packsToFold,
 } from "./folding/outputs.ts";
 import { stillWanted, taskOptions } from "./markerWatch.ts";
 import { type Attempt, MalformedWorkError, type WorkerPorts } from "./ports.ts";
@@ -27,7 +27,7 @@ import { removeResult, uploadResult } from "./uploadResult.ts";
  * remove their results.
  */
 export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"finish">>): Promise<string> {
-  const { message, tag, wanted } = attempt;
+  const { message, tag, accepted } = attempt;
   const { run, uid, gen } = message;
   const spec = await ports.documents.spec(message);
   const { calculation, params, requestHash } = spec;
@@ -36,8 +36,8 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
   const plan = stopped === undefined ? whole : cutTo(whole, stopped);
   const top =
     stopped === undefined
-      ? await topOfTree({ ports, plan, wanted }, message)
-      : await foldOfPrefix({ ports, plan: whole, wanted }, message, stopped);
+      ? await topOfTree({ ports, plan, accepted }, message)
+      : await foldOfPrefix({ ports, plan: whole, accepted }, message, stopped);
   const fold = {
     task: { calculation, params },
     from: 0,
@@ -47,7 +47,7 @@ export async function finishRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"
   };
   const { parts, options, facts, hashes } = await foldBounded(ports, fold, top);
   const { folded, attempts, code } = facts;
-  const missing = await missingChunks({ ports, plan, wanted }, message, folded);
+  const missing = await missingChunks({ ports, plan, accepted }, message, folded);
   const task = { calculation, params, parts, folded, count: plan.chunks };
   const made = await ports.userCode.finish(task, options);
   const { extension } = made;
@@ -92,8 +92,8 @@ async function topOfTree(of: OutputsOf, message: MessageOf<"finish">): Promise<F
   const { plan } = of;
   if (packsOf(plan) === 0) return [];
   const level = topLevel(plan);
-  if (level === 0) return wantedPacks(of, 0, message);
-  return wantedNodes(of, level, { from: 0, to: nodeCounts(plan)[level - 1] ?? 0 }, message);
+  if (level === 0) return packsToFold(of, 0, message);
+  return nodesToFold(of, level, { from: 0, to: nodeCounts(plan)[level - 1] ?? 0 }, message);
 }
 
 /** The fold of the prefix after which the run stopped: the very bytes that the calculation was asked about. */
@@ -105,7 +105,7 @@ async function foldOfPrefix(
   const index = prefixesOf(of.plan.chunks).indexOf(prefix);
   if (of.plan.stops !== true || index < 0)
     throw new MalformedWorkError("bad-range", `run ${run} is not asked about its first ${prefix} chunks`);
-  return wantedNodes(of, askedLevel, { from: index, to: index + 1 }, { gen });
+  return nodesToFold(of, askedLevel, { from: index, to: index + 1 }, { gen });
 }
 
 /**
@@ -152,14 +152,14 @@ async function missingChunks(of: OutputsOf, message: MessageOf<"finish">, folded
 }
 
 async function factsOfShards(
-  { ports, plan, wanted }: OutputsOf,
+  { ports, plan, accepted }: OutputsOf,
   gen: number,
 ): Promise<Map<number, Pick<FoldFacts, "members" | "folded">>> {
   const facts = new Map<number, Pick<FoldFacts, "members" | "folded">>();
   for (let generation = 1; generation <= gen; generation += 1) {
     const nodes = runBlobs(plan.run, plan.uid).nodesOf(generation, 1);
     for await (const { name, metadata, contentType } of listOutputs(ports, nodes)) {
-      if (!belongsTo(wanted, parseOutputFacts(contentType))) continue;
+      if (!belongsTo(accepted, parseOutputFacts(contentType))) continue;
       const shard = lastNumberOf(name);
       // What was folded beyond the end of a run that stopped is none of it.
       if (shard < shardsOf(plan)) facts.set(shard, decodeFoldFacts(metadata, name));

@@ -78,7 +78,7 @@ async function attempt(
   if ((again || message.repeat === true) && (await outputThere(ports, message, spec)))
     return { outcome: "existed", calculation };
   if (again) return { outcome: await endSilent(ports, message), calculation };
-  const wanted = await rightCode(ports, message);
+  const accepted = await rightCode(ports, message);
   const isolated = message.isolated === true;
 
   const tag = `${message.send}-${delivery.attempt}-${ports.random.uuid().replaceAll("-", "").slice(0, 8)}`;
@@ -88,7 +88,7 @@ async function attempt(
   const work = () =>
     ports.watch.during(message, (signal) =>
       handle(ports, {
-        ...{ message, delivery, tag, limitMs, isolated, wanted, signal, begin },
+        ...{ message, delivery, tag, limitMs, isolated, accepted, signal, begin },
         onPrint: printed.add,
       }),
     );

@@ -22,7 +22,7 @@ export interface Kept {
 
 export function keptFolds(
   ports: WorkerPorts,
-  { message, wanted }: Attempt<MessageOf<"compute">>,
+  { message, accepted }: Attempt<MessageOf<"compute">>,
   { code, key }: { readonly code: string; readonly key: string },
 ) {
   const { blobs } = ports.storage;
@@ -40,7 +40,7 @@ export function keptFolds(
       if (found.kind === "missing") return undefined;
       const { contentType, metadata } = found.properties;
       const facts = parseOutputFacts(contentType);
-      const isOurs = belongsTo(wanted, facts) && facts.code === code && facts.key === key;
+      const isOurs = belongsTo(accepted, facts) && facts.code === code && facts.key === key;
       if (!isOurs || metadata["sha256"] !== hash("sha256", found.body)) return undefined;
       try {
         return { folds: decodeKept(message, found.body), saves: facts.saves === true };
@@ -51,7 +51,7 @@ export function keptFolds(
     },
     /** It saves computing and nothing more, so a failure of it is none of the pack. */
     async write(body: Uint8Array, saves: boolean): Promise<void> {
-      const facts = { ms: 0, attempt: attemptOf(message), plan: wanted.plan && planTag(wanted.plan) };
+      const facts = { ms: 0, attempt: attemptOf(message), plan: accepted.plan && planTag(accepted.plan) };
       const write = {
         contentType: outputContentType("application/octet-stream", { ...facts, code, key, saves }),
         metadata: { sha256: hash("sha256", body) },

@@ -61,8 +61,8 @@ export async function planRun(ports: WorkerPorts, attempt: Attempt<MessageOf<"pl
     from += inputs.length;
   });
   const workers = await workersFor(ports, spec, planned.chunks * chunkMs);
-  const wanted = spec.packSize ?? before?.packSize ?? sizeFor(planned, chunkMs, spec, attempt, workers);
-  const packSize = planned.stops ? stoppingPackSize(planned.chunks, wanted) : wanted;
+  const size = spec.packSize ?? before?.packSize ?? sizeFor(planned, chunkMs, spec, attempt, workers);
+  const packSize = planned.stops ? stoppingPackSize(planned.chunks, size) : size;
   const packs = Math.ceil(planned.chunks / packSize);
   const plan: Plan = {
     v: versions.plan,

@@ -2,7 +2,7 @@ import { LeasefoldError } from "../model/errors.ts";
 import type { Log } from "../model/log.ts";
 import type { WorkMessage } from "../model/message.ts";
 import type { Names } from "../model/names.ts";
-import type { WantedOutput } from "../model/output.ts";
+import type { AcceptedOutput } from "../model/output.ts";
 import type { TreeLimits } from "../model/packs.ts";
 import type { Plan, Spec } from "../model/run.ts";
 import type { Clock, Random, Storage } from "../storage/ports.ts";
@@ -41,12 +41,12 @@ export interface ProcessState {
   /** For plans, from which costs are estimated. */
   readonly instance: { readonly mb: number; readonly threads: number };
   /**
-   * Tells the leader that instances with this code enqueue work of a run again; gives whether a note was due. `wanted` is
+   * Tells the leader that instances with this code enqueue work of a run again; gives whether a note was due. `needed` is
    * the identity of the work, `theirs` that of this process.
    */
   readonly noteOtherCode: (
     message: WorkMessage,
-    code: { readonly wanted: string; readonly theirs: string | undefined },
+    code: { readonly needed: string; readonly theirs: string | undefined },
   ) => Promise<boolean>;
   /** Does one thing after the other: whole attempts at work that ended processes before, the write of their output included. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
@@ -118,7 +118,7 @@ export interface Attempt<Message extends WorkMessage = WorkMessage> {
   /** Time that user code has in this attempt, from when a thread takes it. */
   readonly limitMs: number;
   /** Whose outputs may be folded. */
-  readonly wanted: WantedOutput;
+  readonly accepted: AcceptedOutput;
   /** Processes died with this work, so nothing else runs beside it. */
   readonly isolated: boolean;
   /** Fires when the work is not wanted any more; its reason is a `DroppedError`. */

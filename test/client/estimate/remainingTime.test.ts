@@ -52,7 +52,7 @@ describe("the estimate of the remaining time", () => {
 
   it("is absent for a run that waits for instances with its code", () => {
     const { state, nowMs } = steady(400, 200);
-    const otherCode = { wanted: "sum@1", theirs: ["sum@2"], sinceMs: nowMs };
+    const otherCode = { needed: "sum@1", theirs: ["sum@2"], sinceMs: nowMs };
     expect(remainingTime({ ...state, otherCode }, nowMs)).toBeUndefined();
     expect(remainingTime(state, nowMs)).toBeDefined();
   });

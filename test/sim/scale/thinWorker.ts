@@ -31,7 +31,7 @@ export function thinWorker(options: WorkerOptions): Instance {
       const held = ports.heartbeats.hold(message);
       const ending = { ...delivery, held, startedMs: clock.monotonicMs() };
       const { plan, code } = message;
-      await computePack(ports, { message, delivery, ...attempt, wanted: { plan, code }, begin: held.begin })
+      await computePack(ports, { message, delivery, ...attempt, accepted: { plan, code }, begin: held.begin })
         .catch((error: unknown) => endAttempt(ports, message, ending, error))
         .finally(() => held.end());
     }

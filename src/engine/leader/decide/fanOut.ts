@@ -125,18 +125,18 @@ export function updateWindow(state: State, notes: RunNotes, share: Share, localM
   const byRate = shared ? windowAmong(state, share, packsAtOnce) : (state.rate * aheadMs) / 1_000;
   const first = firstWindow(state, share);
   const known = outcomes >= limits.outcomesForRate && state.rate > 0;
-  const wanted = Math.ceil(known ? byRate : shared ? Math.min(first, byRate) : first);
+  const target = Math.ceil(known ? byRate : shared ? Math.min(first, byRate) : first);
   const few = notes.drained || (!shared && outcomes > 0 && state.inFlight <= notes.window / 2);
   notes.starved = few && mayGrow(state, notes);
   // A rate that was measured while leaders died says little, and the next one may die soon. Others would wait for so much.
-  const twice = notes.window === 0 ? Math.max(wanted, runs > 1 ? 0 : first) : notes.window * 2;
+  const twice = notes.window === 0 ? Math.max(target, runs > 1 ? 0 : first) : notes.window * 2;
   // Alone it falls slowly, because the first outcomes make the rate look low.
   const least =
     beside && (shared || isLong)
       ? limits.windowMin / runs
       : Math.max(shared ? 0 : Math.floor(notes.window * 0.9), limits.windowMin);
   const grows = notes.starved || notes.window === 0;
-  notes.window = Math.ceil(Math.max(grows ? twice : Math.min(wanted, twice), least));
+  notes.window = Math.ceil(Math.max(grows ? twice : Math.min(target, twice), least));
 }
 
 /**

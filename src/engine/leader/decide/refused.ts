@@ -39,10 +39,10 @@ export function trackRefused(draft: Draft, { otherCode }: Pick<Seen, "otherCode"
 function note(draft: Draft, told: readonly SeenOtherCode[]): void {
   const { state, at } = draft;
   const theirs = [...new Set(told.flatMap((one) => one.theirs ?? []))].sort();
-  const wanted = state.code ?? told[0]?.wanted ?? "";
+  const needed = state.code ?? told[0]?.needed ?? "";
   const refused = state.otherCode;
-  if (refused?.wanted === wanted && refused.theirs.join() === theirs.join()) return;
-  state.otherCode = { wanted, theirs, sinceMs: refused?.sinceMs ?? at.nowMs };
+  if (refused?.needed === needed && refused.theirs.join() === theirs.join()) return;
+  state.otherCode = { needed, theirs, sinceMs: refused?.sinceMs ?? at.nowMs };
   draft.noted = true;
 }
 

@@ -60,10 +60,10 @@ export function toldBy(
     ),
     otherCode: blobs.flatMap(({ name, metadata, lastModifiedMs }) => {
       const other = parseOtherCode(name);
-      const { wanted, theirs } = metadata;
-      return other === undefined || wanted === undefined
+      const { needed, theirs } = metadata;
+      return other === undefined || needed === undefined
         ? []
-        : [{ ...other, wanted, theirs, atMs: lastModifiedMs }];
+        : [{ ...other, needed, theirs, atMs: lastModifiedMs }];
     }),
   };
 }

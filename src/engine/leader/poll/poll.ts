@@ -8,7 +8,7 @@ import { checkRequestHash } from "../../model/storedSpec.ts";
 import { readDocument } from "../../storage/callSteps.ts";
 import type { ListedBlob } from "../../storage/ports.ts";
 import type { DecideTime, Known } from "../notes.ts";
-import type { NodeGroup, NodeName, Seen, SeenNode, SeenOutput, ShardGroup, Wanted } from "../seen.ts";
+import type { NodeGroup, NodeName, PollCalls, Seen, SeenNode, SeenOutput, ShardGroup } from "../seen.ts";
 import { type PageBudget, type Submitted, type Term, type TermRun, takePages } from "../term.ts";
 import { inTurn, listFailures, type Poll, toldBy } from "./listFailures.ts";
 
@@ -17,33 +17,33 @@ type PolledRun = { readonly term: PolledTerm } & Pick<TermRun, "spec" | "marker"
   Pick<Known, "working" | "lists">;
 
 /**
- * Polls a run: makes the calls that are wanted, as far as the loop's list pages reach. The leader reads plans, manifests and
+ * Polls a run: makes the given calls, as far as the loop's list pages reach. The leader reads plans, manifests and
  * lists, never a partial's bytes, so its cost does not grow with what workers compute. `pagesMax`: list pages for this
  * run's partials.
  */
 export async function poll(
   { term, spec, working: state, marker, lists }: PolledRun,
-  wanted: Wanted,
+  calls: PollCalls,
   { localMs, nowMs }: Pick<DecideTime, "localMs" | "nowMs">,
   { pages, pagesMax }: { readonly pages: PageBudget; readonly pagesMax: number },
 ): Promise<Seen> {
   const { storage, names, leader } = term;
   const at = runBlobs(state.run, state.uid);
   const one: Poll = { at, pages, list: listWithin(term, pages) };
-  const { nodes: heads, nodeGroups } = wanted;
+  const { nodes: heads, nodeGroups } = calls;
   // Failures and nodes first: open shards want every page there is, and wait for both.
-  const failuresNow = wanted.failures && takePages(pages, 1) === 1;
+  const failuresNow = calls.failures && takePages(pages, 1) === 1;
   const nodesNow = pages.left >= nodeGroups.length;
   if (nodesNow) takePages(pages, nodeGroups.length);
   // Where there are more groups than pages, they take turns from one poll to the next.
-  const count = takePages(pages, Math.min(wanted.groups.length, pagesMax));
-  const { turn: groups, next: shardsFrom } = inTurn(wanted.groups, lists.shardsFrom, count);
+  const count = takePages(pages, Math.min(calls.groups.length, pagesMax));
+  const { turn: groups, next: shardsFrom } = inTurn(calls.groups, lists.shardsFrom, count);
 
   const [plan, manifest, parts, headed, listed, failures] = await Promise.all([
-    wanted.plan
+    calls.plan
       ? readDocument(storage.blobs, [names.runs, at.plan], planSchema, { signal: leader.lost })
       : undefined,
-    wanted.manifest ? readManifest(term, state) : undefined,
+    calls.manifest ? readManifest(term, state) : undefined,
     Promise.all(
       groups.map(({ shard, digits }) => one.list(at.partsNear(shard, digits), { metadata: false })),
     ),
@@ -62,7 +62,7 @@ export async function poll(
     nodes: [...headed, ...listed],
     ...told,
     otherCode: failures && otherCode,
-    unlisted: wanted.groups.length > 0 && groups.length === 0,
+    unlisted: calls.groups.length > 0 && groups.length === 0,
     plan: plan?.value,
     planHash: plan?.sha256,
     planMs: plan?.lastModifiedMs,
@@ -118,11 +118,11 @@ export async function readSpec({ storage, names, leader }: Term, id: string): Pr
 async function headNodes(
   { storage, names, leader }: PolledTerm,
   at: Poll["at"],
-  wanted: readonly NodeName[],
+  nodes: readonly NodeName[],
   { generation }: State,
 ): Promise<SeenNode[]> {
   const found = await Promise.all(
-    wanted.map(async ({ level, index }) => {
+    nodes.map(async ({ level, index }) => {
       const name = at.node(generation, level, index);
       const node = await storage.blobs.head(names.runs, name, { signal: leader.lost });
       return node.kind === "missing" ? [] : [{ level, index, contentType: node.properties.contentType }];
@@ -133,11 +133,11 @@ async function headNodes(
 
 async function listNodes(
   { at, list }: Poll,
-  wanted: readonly NodeGroup[],
+  groups: readonly NodeGroup[],
   { generation }: State,
 ): Promise<SeenNode[]> {
   const listed = await Promise.all(
-    wanted.map(async ({ level, shard, digits }) => {
+    groups.map(async ({ level, shard, digits }) => {
       const { blobs } = await list(at.nodesNear(generation, level, shard, digits), { metadata: false });
       return blobs.flatMap(seenOutput).map((node) => ({ level, ...node }));
     }),

@@ -3,7 +3,7 @@ import { LeasefoldError } from "../../model/errors.ts";
 import { identityHere, shownIdentity } from "../../model/identity.ts";
 import { limits } from "../../model/limits.ts";
 import type { WorkMessage } from "../../model/message.ts";
-import type { WantedOutput } from "../../model/output.ts";
+import type { AcceptedOutput } from "../../model/output.ts";
 import { runBlobs } from "../../model/runBlobs.ts";
 import { createOrReplace } from "../../storage/callSteps.ts";
 import type { WorkerPorts } from "../ports.ts";
@@ -11,18 +11,18 @@ import { setLatest } from "../setLatest.ts";
 
 /** This process has other code than the work is for, or none. The work itself is sound and waits for other instances. */
 export class OtherCodeError extends LeasefoldError {
-  readonly wanted: string;
+  readonly needed: string;
   /** What this process has. */
   readonly theirs: string | undefined;
   /** It was told to leave that calculation to others, which may have the code. */
   readonly leftToOthers: boolean;
-  constructor(wanted: string, theirs: string | undefined, { leftToOthers = false } = {}) {
+  constructor(needed: string, theirs: string | undefined, { leftToOthers = false } = {}) {
     const unknown = leftToOthers ? "leaves that calculation to others" : "does not know that calculation";
     const have = theirs === undefined ? unknown : `has ${shownIdentity(theirs)}`;
-    super("other-code", `this is work for ${shownIdentity(wanted)}; this instance ${have}`, {
+    super("other-code", `this is work for ${shownIdentity(needed)}; this instance ${have}`, {
       retry: "later",
     });
-    this.wanted = wanted;
+    this.needed = needed;
     this.theirs = theirs;
     this.leftToOthers = leftToOthers;
   }
@@ -32,7 +32,7 @@ export class OtherCodeError extends LeasefoldError {
  * The plan and the code that a message's work belongs to: what the message says, or else what its plan recorded. Throws
  * `OtherCodeError` where this process has other code.
  */
-export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promise<WantedOutput> {
+export async function rightCode(ports: WorkerPorts, message: WorkMessage): Promise<AcceptedOutput> {
   const { kind } = message;
   const { calculation, reuse } = await ports.documents.spec(message);
   const plan = kind === "plan" ? undefined : await ports.documents.plan(message);
@@ -71,12 +71,12 @@ export function otherCodeNotes({
 }: Pick<WorkerPorts, "storage" | "names" | "clock">): WorkerPorts["noteOtherCode"] {
   /** When this process last wrote each note. */
   const writtenMs = new Map<string, number>();
-  return async ({ run, uid, gen }, { wanted, theirs }) => {
+  return async ({ run, uid, gen }, { needed, theirs }) => {
     const name = runBlobs(run, uid).otherCode(gen, hash("sha256", theirs ?? "").slice(0, 12));
     const nowMs = clock.monotonicMs();
     if (nowMs - (writtenMs.get(name) ?? Number.NEGATIVE_INFINITY) < limits.identityNoteEveryMs) return false;
     setLatest(writtenMs, name, nowMs, notesKept);
-    const metadata = { wanted, ...(theirs === undefined ? {} : { theirs }) };
+    const metadata = { needed, ...(theirs === undefined ? {} : { theirs }) };
     try {
       await createOrReplace(storage.blobs, [names.runs, name], "", { metadata });
     } catch {

@@ -1,12 +1,12 @@
 import { accepts } from "../../model/identity.ts";
 import type { MessageOf } from "../../model/message.ts";
 import {
+  type AcceptedOutput,
   belongsTo,
   decodeFoldFacts,
   type FoldFacts,
   type OutputFacts,
   parseOutputFacts,
-  type WantedOutput,
 } from "../../model/output.ts";
 import {
   chunksOfPack,
@@ -30,7 +30,7 @@ import { MalformedWorkError, StorageLostError, type WorkerPorts } from "../ports
 export interface OutputsOf {
   readonly ports: WorkerPorts;
   readonly plan: Plan;
-  readonly wanted: WantedOutput;
+  readonly accepted: AcceptedOutput;
 }
 
 /** A partial or node as a list with metadata shows it: a small one with its bytes, each with its facts. */
@@ -44,7 +44,7 @@ export interface FoundOutput {
 type Found = Map<number, FoundOutput>;
 
 /** The member partials of a shard in index order. Throws `StorageLostError` if one is definitely not there. */
-export async function wantedPacks(
+export async function packsToFold(
   of: OutputsOf,
   shard: number,
   { members }: Pick<MessageOf<"combine" | "finish">, "members">,
@@ -69,7 +69,7 @@ export async function chunksOfGaps(
 }
 
 /** Neighboring nodes of a level in index order, each in its generation. Throws as `wantedPacks` does. */
-export async function wantedNodes(
+export async function nodesToFold(
   of: OutputsOf,
   level: number,
   nodes: Range,
@@ -93,8 +93,8 @@ export function generationsOf(nodes: Range, { gen, childGens }: Generations): Ma
   return new Map(indexesOf(nodes).map((index, offset) => [index, gens?.[offset] ?? gen]));
 }
 
-function allOf(found: Found, wanted: Iterable<number>, what: string): FoundOutput[] {
-  return Array.from(wanted, (index) => {
+function allOf(found: Found, indexes: Iterable<number>, what: string): FoundOutput[] {
+  return Array.from(indexes, (index) => {
     const output = found.get(index);
     if (output === undefined) throw new StorageLostError("storage-lost", `${what} ${index} is not there`);
     return output;
@@ -102,13 +102,13 @@ function allOf(found: Found, wanted: Iterable<number>, what: string): FoundOutpu
 }
 
 /** The partials of a shard that are there and may be folded, by pack in ascending order. */
-export async function findPacks({ ports, plan, wanted }: OutputsOf, shard: number): Promise<Found> {
+export async function findPacks({ ports, plan, accepted }: OutputsOf, shard: number): Promise<Found> {
   const packs = packsOfShard(plan, shard);
   const found: Found = new Map();
   for await (const blob of listOutputs(ports, runBlobs(plan.run, plan.uid).partsOf(shard))) {
     const pack = lastNumberOf(blob.name);
     const output = parseOutputFacts(blob.contentType);
-    if (pack >= packs.from && pack < packs.to && belongsTo(wanted, output))
+    if (pack >= packs.from && pack < packs.to && belongsTo(accepted, output))
       found.set(pack, packOutput(plan, pack, blob, output));
   }
   return found;
@@ -124,17 +124,17 @@ function packOutput(plan: Plan, pack: number, blob: ListedBlob, output: OutputFa
   return { blob, cover: coverOfPack(plan, pack), facts };
 }
 
-/** The nodes of a level that are there, by index; `generations` says which ones are wanted, in ascending order. */
+/** The nodes of a level that are there, by index; `generations` says which ones, in ascending order. */
 export async function findNodes(
-  { ports, plan, wanted: of }: OutputsOf,
+  { ports, plan, accepted: of }: OutputsOf,
   level: number,
   generations: ReadonlyMap<number, number>,
 ): Promise<Found> {
   const at = runBlobs(plan.run, plan.uid);
   const found: Found = new Map();
   for (const generation of new Set(generations.values())) {
-    const wanted = [...generations.keys()].filter((index) => generations.get(index) === generation);
-    const [first, last] = [wanted[0] as number, wanted.at(-1) as number];
+    const indexes = [...generations.keys()].filter((index) => generations.get(index) === generation);
+    const [first, last] = [indexes[0] as number, indexes.at(-1) as number];
     const prefix = commonStart(at.node(generation, level, first), at.node(generation, level, last));
     for await (const blob of listOutputs(ports, prefix)) {
       const index = lastNumberOf(blob.name);

@@ -29,7 +29,7 @@ export async function writeOutput(
   ports: WorkerPorts,
   name: string,
   { bytes, metadata, ...facts }: Output,
-  { message, wanted }: Attempt<MessageOf<"compute" | "combine">>,
+  { message, accepted }: Attempt<MessageOf<"compute" | "combine">>,
 ): Promise<"created" | "existed" | "replaced"> {
   const { foldBytesMax } = limits;
   const { run, uid } = message;
@@ -45,7 +45,7 @@ export async function writeOutput(
   const write = {
     contentType: outputContentType("application/octet-stream", {
       ...facts,
-      plan: wanted.plan && planTag(wanted.plan),
+      plan: accepted.plan && planTag(accepted.plan),
     }),
     metadata: { ...metadata, ...data, inline: inline ? "1" : "0" },
   };
@@ -59,7 +59,7 @@ export async function writeOutput(
     if (there.kind === "missing") return "existed";
     const { contentType, etag } = there.properties;
     const facts = parseOutputFacts(contentType);
-    if (belongsTo(wanted, facts) && !isOutdated(facts, message.gen)) return "existed";
+    if (belongsTo(accepted, facts) && !isOutdated(facts, message.gen)) return "existed";
     const { plan } = runBlobs(run, uid);
     const ofRun =
       message.plan === undefined ? undefined : await readDocument(blobs, [runs, plan], planSchema);

@@ -11,7 +11,7 @@ const leaderTakesAny = edit(
   "if (!belongsTo(state, facts) || isOutdated(facts, state.generation)) continue;",
   "if (isOutdated(facts, state.generation)) continue;",
 );
-const foldTakesAny = edit("findPacks", "pack < packs.to && belongsTo(wanted, output))", "pack < packs.to)");
+const foldTakesAny = edit("findPacks", "pack < packs.to && belongsTo(accepted, output))", "pack < packs.to)");
 
 /** Which code computes, what is folded together, and what a run says that waits for its code. */
 export const changedCodeRules: readonly Mutant[] = [
@@ -22,7 +22,7 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [
       "plan, state and queues are lost and partials remain, and the new plan of other packs folds none of them",
     ],
-    edits: edit("belongsTo", "&& isOfPlan(wanted, plan)", ""),
+    edits: edit("belongsTo", "&& isOfPlan(accepted, plan)", ""),
   },
   {
     without: "the worker's own identity against that of its work",
@@ -69,7 +69,7 @@ export const changedCodeRules: readonly Mutant[] = [
     cases: [foreign],
     edits: edit(
       "writeOutput",
-      "if (belongsTo(wanted, facts) && !isOutdated(facts, message.gen))",
+      "if (belongsTo(accepted, facts) && !isOutdated(facts, message.gen))",
       'if (contentType !== "")',
     ),
   },

@@ -204,8 +204,8 @@ export const stateRules: readonly Mutant[] = [
     cases: ["a partial that was deleted by hand"],
     edits: edit(
       "allOf",
-      "return Array.from(wanted, (index) => {\n    const output = found.get(index);",
-      "return Array.from(wanted).filter((index) => found.has(index)).map((index) => {\n    const output = found.get(index);",
+      "return Array.from(indexes, (index) => {\n    const output = found.get(index);",
+      "return Array.from(indexes).filter((index) => found.has(index)).map((index) => {\n    const output = found.get(index);",
     ),
   },
   {

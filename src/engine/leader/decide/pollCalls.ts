@@ -3,14 +3,14 @@ import { type Layout, packsOf, packsOfShard, shardOf } from "../../model/packs.t
 import { parseWorkName } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
 import type { DecideTime, Known } from "../notes.ts";
-import type { NodeGroup, NodeName, ShardGroup, Wanted } from "../seen.ts";
+import type { NodeGroup, NodeName, PollCalls, ShardGroup } from "../seen.ts";
 import { isIdle, isInFullSwing } from "./pace.ts";
 
 /** Which calls one poll is worth, given the state. Sealed shards are never listed again. */
-export function wantedOf(
+export function pollCallsOf(
   { working: state, notes, lists }: Omit<Known, "sendNotes">,
   { localMs }: Pick<DecideTime, "localMs">,
-): Wanted {
+): PollCalls {
   const { layout } = state;
   const computing = state.phase === "computing" && layout !== undefined;
   const slowly = isInFullSwing(state) || isIdle(notes, localMs);
