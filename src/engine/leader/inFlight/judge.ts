@@ -7,7 +7,7 @@ import type { Draft } from "../decide/draft.ts";
 import { p95 } from "../decide/pace.ts";
 import type { DecideTime, Lists } from "../notes.ts";
 import { type Observed, type SeenFailure, type SeenHeartbeat, workKey } from "../seen.ts";
-import { isBehind, isFromBefore, isHidden, waitOf } from "./waits.ts";
+import { isBehind, isFromBefore, isInvisible, waitOf } from "./waits.ts";
 
 /**
  * Whether a leader has a piece of work, a pack or a task, computed again. Pure, and in two parts:
@@ -44,9 +44,9 @@ export interface WorkSeen extends Piece {
   readonly queued: boolean;
   /** Its latest send has noted that an attempt threw and another follows. */
   readonly tried: boolean;
-  /** Its message is hidden until its next attempt. */
-  readonly hidden: boolean;
-  /** Its message has come out of hiding, and may be behind those that the queue shows. */
+  /** Its message is invisible until its next attempt. */
+  readonly invisible: boolean;
+  /** Its message is visible again, and may be behind those that the queue shows. */
   readonly behind: boolean;
   /** Taken, and had by nobody until then, it is lost. */
   readonly dueMs: number;
@@ -91,7 +91,7 @@ export function seeWork(
     ),
     queued: observed.packs.waiting.has(key) || observed.urgent.waiting.has(key),
     tried: wait !== undefined,
-    hidden: isHidden(wait, observed),
+    invisible: isInvisible(wait, observed),
     behind: isBehind(wait, observed),
     dueMs: sinceMs + waitMs,
     // What is lost as soon as it is seen nowhere does not wait for that.
@@ -154,7 +154,7 @@ export const judgements: readonly Judgement[] = [
   { is: "slow", if: isSlow, do: "copy" },
   { is: "held", if: ({ live }) => live !== undefined, do: "wait, seen" },
   { is: "queued", if: ({ queued }) => queued, do: "wait, seen" },
-  { is: "pausing", if: ({ hidden }) => hidden, do: "wait" },
+  { is: "backing off", if: ({ invisible }) => invisible, do: "wait" },
   { is: "late", if: isLate, do: "wait, seen" },
   {
     is: "not taken",

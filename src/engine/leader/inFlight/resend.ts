@@ -59,11 +59,11 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
   const sentNow = new Set(draft.packs.map(({ pack }) => pack));
   const last = state.cursor >= packsOf(layout) && unfinished.length <= limits.lastPacks;
   const kind = { lostAfterMs: lostAfterMs(state), slowAfterMs: slowAfterMs(state), last };
-  const signed = packsInHeartbeats(state, observed);
+  const inHeartbeats = packsInHeartbeats(state, observed);
   for (const pack of unfinished) {
     // The first send of a pack that no heartbeat tells of is behind what the queues show.
-    const waits = pack >= taken && !(pack in state.resent) && !signed.has(pack);
-    if (waits || sentNow.has(pack)) continue;
+    const isQueued = pack >= taken && !(pack in state.resent) && !inHeartbeats.has(pack);
+    if (isQueued || sentNow.has(pack)) continue;
     if (roomToWrite(draft) <= 0) return;
     const shard = shardOf(layout, pack);
     if (!listed.has(shard)) continue;
@@ -74,7 +74,7 @@ function judgePacks(judging: Judging, listed: Seen["shards"]): void {
     follow(judging, { work, sends: sendsOf(state, pack), takenMs, ...kind }, (judgement) => {
       if (!affordsResend(draft)) return;
       resendPack(draft, pack, {
-        waits: judgement.do === "copy",
+        copy: judgement.do === "copy",
         isolated: judgement.do === "resend isolated",
         lost: judgement.loss,
       });
@@ -198,12 +198,12 @@ function resendTask(draft: Draft, task: Sends): void {
 export const lastSend = ({ send }: Sends, records: readonly SeenFailure[]): number =>
   Math.max(send, ...records.map((record) => record.send));
 
-/** Resends a pack. No record of the sends before is waited for, unless it `waits`; one that comes still counts. */
+/** Resends a pack. No record of the sends before is waited for, unless it is a `copy` beside them; one that comes still counts. */
 function resendPack(
   draft: Draft,
   pack: number,
   why: Pick<PackSend, "isolated" | "excluded"> & {
-    readonly waits?: boolean;
+    readonly copy?: boolean;
     readonly lost?: boolean | undefined;
   },
 ): void {
@@ -214,7 +214,7 @@ function resendPack(
   state.resent[pack] = {
     send: send,
     sentMs: at.nowMs,
-    awaitedFrom: why.waits === true ? before.awaitedFrom : send,
+    awaitedFrom: why.copy === true ? before.awaitedFrom : send,
     losses: before.losses + (why.lost === true ? 1 : 0),
     ...(isolated && { isolated }),
   };

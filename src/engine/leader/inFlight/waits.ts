@@ -11,7 +11,7 @@ import type { RunNotes, Wait } from "../notes.ts";
 import type { Observed, Seen, SeenHeartbeat } from "../seen.ts";
 
 /**
- * Work whose message is hidden until its next attempt, as the notes of attempts tell (rule *waits*). No queue
+ * Work whose message is invisible until its next attempt, as the notes of attempts tell (rule *waits*). No queue
  * shows it and no process has it, and it is not lost: until then nothing is done about it.
  *
  * Not promised: that the message is there. Once its time has come it counts as taken, and is resent if nobody has it.
@@ -47,7 +47,7 @@ export function waitOf({ waits }: Pick<RunNotes, "waits">, name: string, sends?:
 }
 
 /** No queue shows its message before. */
-export const isHidden = (wait: Wait | undefined, { nowMs }: Observed): boolean =>
+export const isInvisible = (wait: Wait | undefined, { nowMs }: Observed): boolean =>
   wait !== undefined && nowMs <= wait.untilMs;
 
 /** A heartbeat from before the wait: of an attempt that has noted its end it tells nothing more. */

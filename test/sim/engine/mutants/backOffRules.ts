@@ -14,7 +14,7 @@ export const backOffRules: readonly Mutant[] = [
     killedBy: "messages do not pile up",
     cases: [workerDies],
     edits: [
-      ...edit("isHidden", "nowMs <= wait.untilMs;", "nowMs < 0;"),
+      ...edit("isInvisible", "nowMs <= wait.untilMs;", "nowMs < 0;"),
       ...edit("isFromBefore", "nowMs - heartbeat.silentMs <= wait.notedMs", "nowMs < 0"),
     ],
   },
@@ -78,7 +78,7 @@ export const backOffRules: readonly Mutant[] = [
     rule: "waits",
     killedBy: "every run ends in time",
     cases: ["the messages of packs that wait are lost, and they are resent after the wait"],
-    edits: edit("isHidden", "nowMs <= wait.untilMs;", "nowMs > 0;"),
+    edits: edit("isInvisible", "nowMs <= wait.untilMs;", "nowMs > 0;"),
   },
   {
     without: "rest while all work waits",
