@@ -61,7 +61,7 @@ describe("the status of a run", () => {
     const view = await status(client, "r1");
     expect(view).toMatchObject({
       word: "computing",
-      packs: { total: 10, sent: 9, done: 7, failed: 1, again: 2 },
+      packs: { total: 10, sent: 9, done: 7, failed: 1, resent: 2 },
       chunks: { total: 95, done: 65, failed: 10 },
       rate: { packsPerS: 4, chunksPerS: 40 },
       elapsedS: 10,
@@ -106,7 +106,13 @@ describe("the status of a run", () => {
     const sealed = { 0: { members: bits(0b0101), gen: 1, node: false } };
     await putState(run, { phase: "complete", layout, keep: true, sealed, ...counts });
     // An older leader did not record what it gave up.
-    expect((await status(client, "r1")).packs).toEqual({ total: 10, sent: 10, done: 2, failed: 8, again: 0 });
+    expect((await status(client, "r1")).packs).toEqual({
+      total: 10,
+      sent: 10,
+      done: 2,
+      failed: 8,
+      resent: 0,
+    });
     const gaveUp = { cursor: 4, failed: { 0: bits(0b1010) } };
     await putState(run, { phase: "complete", layout, keep: true, sealed, gaveUp, ...counts });
     expect(await status(client, "r1")).toMatchObject({
@@ -117,7 +123,7 @@ describe("the status of a run", () => {
     const open = { 0: { done: bits(0b0101), failed: bits(0b1000), recount: true as const } };
     const late = { gaveUp: { cursor: 5, failed: { 0: bits(0b1000) } }, packsFailed: 1, chunksFailed: 10 };
     await putState(run, { phase: "cancelled", layout, keep: true, open, ...counts, ...late, inFlight: 7 });
-    expect((await status(client, "r1")).packs).toEqual({ total: 10, sent: 5, done: 2, failed: 1, again: 0 });
+    expect((await status(client, "r1")).packs).toEqual({ total: 10, sent: 5, done: 2, failed: 1, resent: 0 });
   });
 
   it("shows a command as pending until the state has seen it", async () => {
