@@ -12,10 +12,9 @@ import { InputError, messageOf, StorageError } from "../../src/engine/model/erro
 import { namePattern, shownIdentity } from "../../src/engine/model/identity.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
 import type { Leasefold } from "../client/leasefoldClient.ts";
-import { apiHere, portsOf, workersHere } from "./apiHere.ts";
+import { type InstanceApi, workersHere } from "./api.ts";
 import type { Cli, Session } from "./cli.ts";
 import { clientFiles, type Surroundings } from "./connect.ts";
-import type { InstanceApi } from "./instanceApi.ts";
 import { loadFiles } from "./loadFiles.ts";
 import { findUserApp } from "./local/userApp.ts";
 import { offerToAdd } from "./up/addCalculation.ts";
@@ -121,7 +120,7 @@ export async function askedCalculation(session: Session, asked: string): Promise
     check: (params) => void calculations.parseParams(calculation, params),
     async api() {
       await checkInstances(session, { ...described, file: file === undefined ? undefined : asked });
-      return apiHere(portsOf(session, { ...(await session.client()), calculations }));
+      return await session.api(calculations);
     },
     plan: async (request) =>
       planInThread(
@@ -131,7 +130,7 @@ export async function askedCalculation(session: Session, asked: string): Promise
           clock: cli.clock,
           settings: readSettings(cli.env),
           planWorkers: () => workersHere(session),
-          access: clientFiles(() => session.client(), cli.env),
+          access: clientFiles(() => session.storage(), cli.env),
           startThread: (access) => cli.startThread(access, file),
         },
         cli.signal,

@@ -5,8 +5,9 @@ import type { Client } from "../../src/engine/client/client.ts";
 import { InputError } from "../../src/engine/model/errors.ts";
 import type { Clock } from "../../src/engine/storage/ports.ts";
 import type { UserCode } from "../../src/engine/worker/threads/userCode.ts";
+import type { Leasefold } from "../client/leasefoldClient.ts";
+import { apiHere, type InstanceApi, portsOf } from "./api.ts";
 import type { ConnectOptions, Env, Surroundings } from "./connect.ts";
-import type { InstanceApi } from "./instanceApi.ts";
 import type { LocalFile } from "./local/localFile.ts";
 import { instancesDown } from "./render/instances.ts";
 import { type Column, type Row, table } from "./render/table.ts";
@@ -49,7 +50,7 @@ export class Session {
   /** Time that the command may take to stop after Ctrl-C, such as to remove a half-written file. */
   stopMs = 1_000;
   readonly #options: () => ConnectOptions & { json?: boolean };
-  #client: Promise<Client> | undefined;
+  #storage: Promise<Client> | undefined;
 
   constructor(cli: Cli, options: () => ConnectOptions & { json?: boolean }) {
     this.cli = cli;
@@ -60,13 +61,28 @@ export class Session {
     return this.#options().json === true;
   }
 
-  client(): Promise<Client> {
-    this.#client ??= this.cli.connect(this.#options());
-    return this.#client;
+  /** The API in this process, over the storage that options or settings name. It knows these calculations. */
+  async api(calculations?: Calculations): Promise<Leasefold> {
+    const client = await this.storage();
+    return apiHere(portsOf(this, { ...client, calculations: calculations ?? client.calculations }));
   }
 
+  /** The API of the local instances, which have code that this process may not have. */
   instances(): Promise<InstanceApi | undefined> {
     return this.cli.instances(this.#options());
+  }
+
+  /**
+   * The storage itself, by the engine's functions, for what the API does not do:
+   * - `upload`, `result`, `verify`: more bytes or a longer wait than one request of HTTP takes
+   * - `plan`, `sql`, `check`, `try`: code that runs in this process reads files and recorded inputs
+   * - `lead`, `leader`: elections of any name; the API knows that of the app alone
+   * - `inputs`, `leader break`, `queues clear`, `doctor`: an operator's work, which a function key does not allow
+   * - `ui` serves the API over it, and `work` checks that it answers
+   */
+  storage(): Promise<Client> {
+    this.#storage ??= this.cli.connect(this.#options());
+    return this.#storage;
   }
 
   /** Which local instances are down and why; undefined if all run or there are none. */

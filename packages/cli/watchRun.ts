@@ -6,7 +6,6 @@ import { exitCodeOfEnd, StorageError } from "../../src/engine/model/errors.ts";
 import { refusedText } from "../../src/engine/model/identity.ts";
 import { waitsText } from "../../src/engine/model/waitsText.ts";
 import type { Leasefold } from "../client/leasefoldClient.ts";
-import { apiOf } from "./apiHere.ts";
 import type { Session } from "./cli.ts";
 import { diagnose } from "./doctor/diagnose.ts";
 import { hasGaps } from "./exitCodes.ts";
@@ -147,8 +146,8 @@ export async function waitForEnd(
   { output, allowGaps }: { readonly output?: string | undefined; readonly allowGaps?: boolean },
 ): Promise<void> {
   const { cli } = session;
-  const client = await session.client();
-  const view = await watchRun(session, await apiOf(session), run, cli.err);
+  const client = await session.storage();
+  const view = await watchRun(session, await session.api(), run, cli.err);
   if (view.active) return await session.note(`${view.run} continues without being watched`);
   session.exitCode = view.word === "complete-with-gaps" && allowGaps !== true ? hasGaps : exitCodeOfRun(view);
   const ended = `${view.run} ${stateText(view)} after ${duration(view.elapsedS)}`;
@@ -172,7 +171,7 @@ const untakenMs = 5_000;
 /** Waits until a leader has seen a new run. If none has in time, notes why the run waits. */
 export async function noteUntaken(session: Session, run: string): Promise<void> {
   const { clock, signal } = session.cli;
-  const { status } = (await apiOf(session)).run(run);
+  const { status } = (await session.api()).run(run);
   const untilMs = clock.monotonicMs() + untakenMs;
   while ((await status()).word === "waiting" && !signal.aborted) {
     if (clock.monotonicMs() >= untilMs) return await noteNobodyLeads(session, run);
@@ -183,7 +182,7 @@ export async function noteUntaken(session: Session, run: string): Promise<void> 
 /** Notes that nobody leads, how to start an instance, and what `doctor` finds; nothing if somebody leads. */
 async function noteNobodyLeads(session: Session, run: string): Promise<void> {
   const { env } = session.cli;
-  if ((await (await apiOf(session)).leader()).kind === "leading") return;
+  if ((await (await session.api()).leader()).kind === "leading") return;
   await session.note(
     `nobody leads: no instance has taken ${run} for ${untakenMs / 1_000} s, so it waits. Start the function app of ` +
       'this storage, or use "leasefold up", which runs instances and a storage of their own',
@@ -192,7 +191,7 @@ async function noteNobodyLeads(session: Session, run: string): Promise<void> {
     env,
     ofApp: false,
     hostJson: undefined,
-    storage: { namedBy: "this command", connect: () => session.client() },
+    storage: { namedBy: "this command", connect: () => session.storage() },
   });
   const bad = findings.filter(({ state }) => state === "wrong" || state === "warning");
   for (const { what, cure = "" } of bad) await session.note(`doctor: ${what}; ${cure}`);

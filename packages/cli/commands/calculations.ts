@@ -160,7 +160,7 @@ export function addCheck(program: Command, session: Session): void {
       ) => {
         const { cli } = session;
         const { param = [], limit, chunks, folder } = options;
-        const { access, source } = filesHere(cli, () => session.client(), folder);
+        const { access, source } = filesHere(cli, () => session.storage(), folder);
         for (const [name, value] of Object.entries({ chunks, limit })) checkRange(name, value, 1);
         const file = fileAsked(cli.folder, asked);
         const request = {

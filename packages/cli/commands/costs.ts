@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import type { Costs, CostsQuery } from "../../../src/engine/client/costs.ts";
-import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { repeated } from "../options.ts";
 import { right } from "../render/table.ts";
@@ -17,7 +16,7 @@ export function addCosts(program: Command, session: Session): void {
     .option("--prefix <text>", "only runs whose id begins so")
     .option("--calculation <name>", "only runs of this calculation")
     .action(async (query: CostsQuery) => {
-      const found = await (await apiOf(session)).costs(query);
+      const found = await (await session.api()).costs(query);
       if (session.json()) return await session.printJson(found);
       const { by, groups, total, source } = found;
       const titles = ["RUNS", "GB-S", "EXECUTIONS", "COMPUTE", "STORAGE", "TOTAL"].map((one) => right(one));

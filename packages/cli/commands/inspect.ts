@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import type { Failures, FailureView } from "../../../src/engine/client/failures.ts";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { type Range, rangeText } from "../../../src/engine/model/packs.ts";
-import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { checkRange, wholeOption } from "../options.ts";
 import { runDetails, tryingText } from "../render/runDetails.ts";
@@ -21,7 +20,7 @@ export function addWatch(program: Command, session: Session): void {
       if (run === undefined) return await watchRuns(session);
       // With --json standard output holds only the answer.
       const screen = session.json() ? session.cli.err : session.cli.out;
-      const view = await watchRun(session, await apiOf(session), run, screen);
+      const view = await watchRun(session, await session.api(), run, screen);
       session.exitCode = exitCodeOfRun(view);
       await showStatus(session, view);
     });
@@ -34,14 +33,14 @@ export function addStatus(program: Command, session: Session): void {
     .description("show the state of a run: progress, rate, remaining time, leader, calls and their cost")
     .argument("<run>", "id of the run")
     .action(async (run: string) => {
-      const view = await (await apiOf(session)).run(run).status();
+      const view = await (await session.api()).run(run).status();
       await session.noteInstancesDown();
       await showStatus(session, view);
     });
 }
 
 async function showStatus(session: Session, view: RunView): Promise<void> {
-  const { runs } = view.active ? await (await apiOf(session)).workers() : { runs: [] };
+  const { runs } = view.active ? await (await session.api()).workers() : { runs: [] };
   const computedBy = runs.find(({ uid }) => uid === view.uid);
   const told = { ...view, ...(computedBy === undefined ? {} : { computedBy }) };
   if (session.json()) return await session.printJson(told);
@@ -57,7 +56,7 @@ export function addFailures(program: Command, session: Session): void {
     .option("--max <n>", "number of records to show, at most", wholeOption)
     .action(async (run: string, options: { max?: number }) => {
       checkRange("max", options.max, 1);
-      const found = await (await apiOf(session)).run(run).failures({ ...options, inputs: true });
+      const found = await (await session.api()).run(run).failures({ ...options, inputs: true });
       if (session.json()) return await session.printJson(found);
       if (found.failures.length + found.trying.length === 0)
         return await session.print(`no failures in ${run}`);

@@ -51,7 +51,7 @@ async function lead(
   if (grace < 1 || grace > graceSMax)
     throw badOption("grace", `${grace}: must be from 1 to ${graceSMax} seconds`, "bad-grace");
   const { cli } = session;
-  const client = await session.client();
+  const client = await session.storage();
   const graceMs = grace * 1_000;
   session.stopMs = graceMs + 10_000;
   if (wait) await noteLeader(session, name);
@@ -121,7 +121,7 @@ async function tellResult(session: Session, name: string, result: LeadResult<num
 }
 
 async function noteLeader(session: Session, name: string): Promise<void> {
-  const seen = await leader(await session.client(), session.cli.signal, name);
+  const seen = await leader(await session.storage(), session.cli.signal, name);
   if (seen.kind !== "leading") return;
   await session.note(`waiting: ${oneLine(seen.holder)} leads "${oneLine(name)}" in term ${seen.term}`);
 }

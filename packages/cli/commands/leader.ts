@@ -35,14 +35,14 @@ export function addLeader(program: Command, session: Session): void {
 
 async function showLeader(session: Session, name: string): Promise<void> {
   const { signal, clock } = session.cli;
-  const seen = await leader(await session.client(), signal, name);
+  const seen = await leader(await session.storage(), signal, name);
   await session.noteInstancesDown();
   if (session.json()) return await session.printJson(seen);
   await session.print(leaderLine(seen, clock.wallMs()));
 }
 
 async function watchLeader(session: Session, name: string): Promise<void> {
-  const client = await session.client();
+  const client = await session.storage();
   const { clock, out, signal } = session.cli;
   const live = liveLine(out, clock);
   while (!signal.aborted) {
@@ -56,7 +56,7 @@ async function watchLeader(session: Session, name: string): Promise<void> {
 }
 
 async function breakLease(session: Session, name: string, yes: boolean): Promise<void> {
-  const client = await session.client();
+  const client = await session.storage();
   const { cli } = session;
   const seen = await leader(client, cli.signal, name);
   if (!yes)

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { clientLimits } from "../../../src/engine/client/client.ts";
 import type { LogLine, LogsQuery } from "../../../src/engine/client/logs.ts";
 import { InputError } from "../../../src/engine/model/errors.ts";
-import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { findLocalFile, localFilePath, logFileOf } from "../local/localFile.ts";
 import { readPrivate } from "../local/privateFile.ts";
@@ -26,7 +25,7 @@ export function addLogs(program: Command, session: Session): void {
       if ((run === undefined) !== (instances === true))
         throw new InputError("invalid", "one-log", "give either the id of a run or --instances");
       if (run === undefined) return await instanceLog(session, query.max);
-      const { status, logs } = (await apiOf(session)).run(run);
+      const { status, logs } = (await session.api()).run(run);
       const { clock, signal } = session.cli;
       const known = new Set<string>();
       let since: string | undefined;

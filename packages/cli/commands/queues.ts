@@ -6,7 +6,6 @@ import {
   poisonQueueOf,
 } from "../../../src/engine/client/queues.ts";
 import { limits } from "../../../src/engine/model/limits.ts";
-import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { wholeOption } from "../options.ts";
 import { clipped, right } from "../render/table.ts";
@@ -17,7 +16,7 @@ export function addQueues(program: Command, session: Session): void {
     .command("queues")
     .description("list the queues, with the approximate count of messages and the age of the oldest")
     .action(async () => {
-      const all = await (await apiOf(session)).queues();
+      const all = await (await session.api()).queues();
       if (session.json()) return await session.printJson({ queues: all });
       const rows = all.map(({ queue, state, approximateCount, oldestS }) => [
         queue,
@@ -32,7 +31,7 @@ export function addQueues(program: Command, session: Session): void {
     .argument("<name>", "name of the queue, with or without the namespace")
     .option("-n <n>", "number of messages, at most 32", wholeOption, 1)
     .action(async (name: string, { n }: { n: number }) => {
-      const { queue, messages } = await (await apiOf(session)).peek(name, { n });
+      const { queue, messages } = await (await session.api()).peek(name, { n });
       if (session.json()) return await session.printJson({ queue, messages });
       if (messages.length === 0) return await session.print("no visible message");
       const rows = messages.map(({ insertedAt, dequeueCount, text }) => [
@@ -48,7 +47,7 @@ export function addQueues(program: Command, session: Session): void {
     .argument("<name>", "name of a poison queue, with or without the namespace")
     .option("--yes", "do not ask")
     .action(async (name: string, { yes }: { yes?: boolean }) => {
-      const client = await session.client();
+      const client = await session.storage();
       const queue = poisonQueueOf(client, name);
       const { messages } = await peekQueue(client, queue, limits.peekMax);
       if (messages.length > 0 && yes !== true)

@@ -11,7 +11,6 @@ import {
 import { type FoundResult, findResult } from "../../../src/engine/client/result.ts";
 import { rangesText } from "../../../src/engine/model/packs.ts";
 import type { Manifest } from "../../../src/engine/model/run.ts";
-import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { failed, hasGaps } from "../exitCodes.ts";
 import { badOption, checkRange, wholeOption } from "../options.ts";
@@ -63,7 +62,7 @@ export function addResult(program: Command, session: Session): void {
 }
 
 async function tellFound(session: Session, run: string, generation: number | undefined): Promise<Manifest> {
-  const { manifest, newest } = await findResult(await session.client(), run, { generation });
+  const { manifest, newest } = await findResult(await session.storage(), run, { generation });
   await noteOlder(session, run, manifest, newest);
   return manifest;
 }
@@ -81,7 +80,7 @@ async function noteOlder(
 
 /** The link alone on standard output, for a pipe. */
 async function tellLink(session: Session, run: string, { generation }: Options): Promise<void> {
-  const link = await (await apiOf(session)).run(run).resultLink({ generation });
+  const link = await (await session.api()).run(run).resultLink({ generation });
   if (session.json()) return await session.printJson(link);
   await session.print(link.url);
   await session.note(`${run}: whoever has this link reads ${bytes(link.bytes)} until ${link.expires}`);
@@ -100,7 +99,7 @@ function checkOptions({ soFar = false, generation, wait, manifest = false, link 
 
 async function tellResult(session: Session, run: string, manifest: Manifest, output: string | undefined) {
   const { cli } = session;
-  const client = await session.client();
+  const client = await session.storage();
   const { complete, chunks, folded, notes = [] } = manifest;
   for (const one of notes) await session.note(`${run}: ${one}`);
   if (!complete)
@@ -125,7 +124,7 @@ async function tellSoFar(session: Session, run: string, { output, wait }: Option
   const { cli } = session;
   const waitMs = wait === undefined ? undefined : wait * 1_000;
   const limits = { waitMs, signal: cli.signal };
-  const told = await soFar(await session.client(), run, limits, async (answer, body) => {
+  const told = await soFar(await session.storage(), run, limits, async (answer, body) => {
     await session.note(coverage(run, answer));
     if (output !== undefined) return await saveBytes(cli, output, async () => body);
     await printBytes(cli, body);
@@ -153,7 +152,7 @@ export function addReport(program: Command, session: Session): void {
     .argument("<run>", "id of the run")
     .option("-o, --output <file>", "file to write (default: RUN.html)")
     .action(async (run: string, { output = `${run}.html` }: { output?: string }) => {
-      const body = Buffer.from(await (await apiOf(session)).run(run).report());
+      const body = Buffer.from(await (await session.api()).run(run).report());
       const file = await saveBytes(session.cli, output, async () => Readable.from([body]));
       if (session.json()) return await session.printJson({ run, file, bytes: body.byteLength });
       await session.note(`${output}: ${bytes(body.byteLength)}`);
@@ -175,7 +174,7 @@ export function addVerify(program: Command, session: Session): void {
       const { cli } = session;
       checkRange("wait", options.wait, 1);
       const sample = options.sample === undefined ? undefined : parseSample(options.sample);
-      const client = await session.client();
+      const client = await session.storage();
       const live = liveLine(cli.err, cli.clock);
       const found = await verify(client, run, {
         sample,

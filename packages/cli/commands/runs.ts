@@ -3,7 +3,6 @@ import { type ListedRun, listPhases } from "../../../src/engine/client/runs.ts";
 import { overviewText } from "../../../src/engine/model/overviewText.ts";
 import type { Overview } from "../../client/apiTypes.ts";
 import type { RunsOptions } from "../../client/leasefoldClient.ts";
-import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { repeated, wholeOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
@@ -43,7 +42,7 @@ export function addRuns(program: Command, session: Session): void {
     .option("--prefix <text>", "only runs whose id begins so")
     .action(async (query: RunsOptions) => {
       const { since, phase, cursor, limit: _limit, ...others } = query;
-      const api = await apiOf(session);
+      const api = await session.api();
       const page = await api.runs(query);
       const { runs: all } = page;
       const overview =
@@ -103,7 +102,7 @@ const watchEveryMs = 2_000;
 
 /** `leasefold watch`: a row for each active run until none is left, and a line for each that ends meanwhile. */
 export async function watchRuns(session: Session): Promise<void> {
-  const { runs } = await apiOf(session);
+  const { runs } = await session.api();
   const { clock, out, signal } = session.cli;
   const live = liveLine(out, clock);
   let before = new Set<string>();

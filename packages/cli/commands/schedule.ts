@@ -3,7 +3,6 @@ import type { ScheduleView } from "../../../src/engine/client/schedules/changeSc
 import type { ScheduleRequest } from "../../../src/engine/client/schedules/scheduleRequest.ts";
 import { fillTemplates } from "../../../src/engine/model/dueTimes.ts";
 import { overlaps } from "../../../src/engine/model/schedule.ts";
-import { apiOf } from "../apiHere.ts";
 import { askedCalculation } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { readFreeOptions } from "../freeOptions.ts";
@@ -37,17 +36,17 @@ export function addSchedules(program: Command, session: Session): void {
     ["resume", "go on, from now on"],
   ] as const)
     on(verb, does).action(async (name: string) => {
-      const told = await (await apiOf(session)).schedules[verb](name);
+      const told = await (await session.api()).schedules[verb](name);
       await tell(told, `${name} is ${told.paused ? "paused" : "active"}${told.changed ? "" : " already"}`);
     });
   on("trigger", "one run now, or that of a time that is past; also of a paused schedule")
     .option("--at <time>", "the time of its templates and its id, such as 2026-11-23T02:00Z")
     .action(async (name: string, given: { readonly at?: string }) => {
-      const told = await (await apiOf(session)).schedules.trigger(name, given);
+      const told = await (await session.api()).schedules.trigger(name, given);
       await tell(told, told.created ? told.run : `${told.run} is there already: ${told.phase}`);
     });
   on("delete", "delete a schedule; its runs stay").action(async (name: string) =>
-    tell(await (await apiOf(session)).schedules.delete(name), `${name} is deleted; its runs stay`),
+    tell(await (await session.api()).schedules.delete(name), `${name} is deleted; its runs stay`),
   );
 }
 
@@ -86,7 +85,7 @@ function addAdd(group: Command, session: Session): void {
 }
 
 async function list(session: Session): Promise<void> {
-  const { schedules } = await apiOf(session);
+  const { schedules } = await session.api();
   const [found, unreadable] = [await schedules.list(), await schedules.unreadable()];
   if (session.json()) return await session.printJson({ schedules: found, unreadable });
   for (const { blob, reason } of unreadable) await session.note(`${blob} is unreadable: ${oneLine(reason)}`);

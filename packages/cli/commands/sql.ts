@@ -22,7 +22,7 @@ export function addSql(program: Command, session: Session): void {
     .allowExcessArguments()
     .action(async (_options: unknown, command: Command) => {
       const given = readFreeOptions(command.args, [], describeParams(sql), optionNames(command));
-      const files = filesOver(clientFiles(() => session.client(), session.cli.env));
+      const files = filesOver(clientFiles(() => session.storage(), session.cli.env));
       const explained = await explainQuery(parseParams(sql, given) as SqlParams, files);
       if (session.json()) return await session.printJson(explained);
       for (const line of factLines(session.cli.out, factsOf(explained), 8)) await session.print(line);

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { awaitAnswer, awaitDeletion } from "../../../src/engine/client/commands/await.ts";
-import { command } from "../../../src/engine/client/commands/command.ts";
-import type { Change } from "../../../src/engine/client/commands/decideCommand.ts";
 import type { RunView } from "../../../src/engine/client/runView.ts";
 import { InputError, isUnreadable } from "../../../src/engine/model/errors.ts";
 import { maxCostText } from "../../../src/engine/model/figures.ts";
-import { apiOf } from "../apiHere.ts";
+import type { Commanded } from "../../client/apiTypes.ts";
+import type { Leasefold } from "../../client/leasefoldClient.ts";
+import type { Run } from "../../client/run.ts";
 import { refuseChanged } from "../askedCalculation.ts";
+import { awaitAnswer, awaitDeletion } from "../awaitAnswer.ts";
 import type { Session } from "../cli.ts";
 import { badOption, dollarsOption, wholeOption } from "../options.ts";
 import { bytes, count, countOf, stateText } from "../render/text.ts";
@@ -19,10 +19,10 @@ const onRun = (program: Command, name: string): Command =>
 export function addPauseAndResume(program: Command, session: Session): void {
   onRun(program, "pause")
     .description("send no more packs of a run; workers skip those that they have not begun")
-    .action((run: string) => giveCommand(session, run, { kind: "pause" }));
+    .action((run: string) => giveCommand(session, run, "pause", (one) => one.pause()));
   onRun(program, "resume")
     .description("continue a paused run")
-    .action((run: string) => giveCommand(session, run, { kind: "resume" }));
+    .action((run: string) => giveCommand(session, run, "resume", (one) => one.resume()));
 }
 
 export function addCap(program: Command, session: Session): void {
@@ -33,7 +33,8 @@ export function addCap(program: Command, session: Session): void {
     .action((run: string, cap: number | undefined, { cost: maxCost }: { readonly cost?: number }) => {
       if (cap === undefined && maxCost === undefined)
         throw badOption("cost", "give how many packs may be in flight, or --cost, or both");
-      return giveCommand(session, run, { kind: "cap", cap, maxCost });
+      const what = `cap${cap === undefined ? "" : ` ${cap}`}${maxCost === undefined ? "" : ` --cost ${maxCost}`}`;
+      return giveCommand(session, run, what, (one) => one.cap({ cap, maxCost }));
     });
 }
 
@@ -42,7 +43,9 @@ export function addCancel(program: Command, session: Session): void {
     .description("end a run without a result; retry can continue it")
     .option("--keep", "finish with what is done instead: a result with gaps")
     .action((run: string, options: { keep?: boolean }) =>
-      giveCommand(session, run, { kind: "cancel", ...options }),
+      giveCommand(session, run, options.keep === true ? "cancel --keep" : "cancel", (one) =>
+        one.cancel(options),
+      ),
     );
 }
 
@@ -61,24 +64,25 @@ export function addRetry(program: Command, session: Session): void {
     .option("--allow-gaps", "with --wait: a result with gaps is no failure")
     .action(async (run: string, options: RetryOptions) => {
       await checkWritable(session.cli, options.output);
-      const change = await retryOf(session, run);
+      const { retry } = (await apiOfCode(session, run)).run(run);
       if (options.wait !== true && options.output === undefined)
-        return await giveCommand(session, run, change);
-      const { generation } = await command(await session.client(), run, change);
+        return await giveCommand(session, run, "retry", () => retry());
+      const { generation } = await retry();
       await session.note(`${run} is tried again, generation ${generation}`);
       await waitForEnd(session, run, options);
     });
 }
 
-/** With the code identity of the local instances, which may differ from that of this program. A file that is newer is refused. */
-async function retryOf(session: Session, run: string): Promise<Change> {
-  const instances = await session.instances();
+/** Of the local instances if they have the code of the run, as that of this program may differ. A file that is newer is refused. */
+async function apiOfCode(session: Session, run: string): Promise<Leasefold> {
+  const [api, instances] = [await session.api(), await session.instances()];
   const there = await instances?.calculations().catch(() => undefined);
-  if (instances === undefined || there === undefined) return { kind: "retry" };
-  const { calculation } = await (await apiOf(session)).run(run).status();
+  if (instances === undefined || there === undefined) return api;
+  const { calculation } = await api.run(run).status();
   const found = there.find(({ name }) => name === calculation);
-  if (found !== undefined) refuseChanged(found, instances);
-  return { kind: "retry", code: found?.code };
+  if (found === undefined) return api;
+  refuseChanged(found, instances);
+  return instances;
 }
 
 /** `leasefold delete RUN`: deletes a run and its results; a result is deleted only where somebody says yes. */
@@ -86,66 +90,48 @@ export function addDelete(program: Command, session: Session): void {
   onRun(program, "delete")
     .description("delete a run, active or ended, with all that it stored, results included")
     .option("--yes", "do not ask, though the run has a result")
-    .action(async (run: string, { yes }: { yes?: boolean }) => {
-      const client = await session.client();
+    .action(async (id: string, { yes }: { yes?: boolean }) => {
+      const run = (await session.api()).run(id);
       if (yes !== true) await confirmDeletion(session, run);
-      const given = await command(client, run, { kind: "delete" });
-      const outcome = await awaitDeletion(client, given, answerWaitMs, session.cli.signal);
-      if (session.json()) return await session.printJson({ ...given, gone: outcome === "gone" });
+      const given = await run.delete();
+      const gone = await awaitDeletion(session.cli, run, given);
+      if (session.json()) return await session.printJson({ ...given, gone });
       const pending = "requested; a leader continues until everything is deleted";
-      await session.print(`${run}  delete: ${outcome === "gone" ? "done" : pending}`);
+      await session.print(`${id}  delete: ${gone ? "done" : pending}`);
     });
 }
 
 /** A run that cannot be read has no result that anybody could miss. */
-async function confirmDeletion(session: Session, run: string): Promise<void> {
-  const view = await (await apiOf(session))
-    .run(run)
-    .status()
-    .catch((error: unknown) => {
-      if (isUnreadable(error)) return undefined;
-      throw error;
-    });
-  const { result } = view ?? {};
-  if (result === undefined) return;
-  const look = `${run}  ${stateText(view as RunView)}, with a result of ${bytes(result.bytes)}`;
+async function confirmDeletion(session: Session, run: Run): Promise<void> {
+  const view = await run.status().catch((error: unknown) => {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  });
+  if (view?.result === undefined) return;
+  const look = `${run.id}  ${stateText(view)}, with a result of ${bytes(view.result.bytes)}`;
   await session.confirm("delete", look, "Delete the run and its result?");
 }
 
-/** A leader polls every two seconds, and a new one is elected within a lease. */
-const answerWaitMs = 10_000;
+type Give = (run: Run) => Promise<Commanded>;
 
 /** Gives a command, waits for the leader's answer and tells it. Throws `InputError` for a command that comes too late. */
-async function giveCommand(session: Session, run: string, change: Change): Promise<void> {
-  const client = await session.client();
-  const given = await command(client, run, change);
-  const { view, answer } = await awaitAnswer(client, given, answerWaitMs, session.cli.signal);
-  const what = textOf(change);
+async function giveCommand(session: Session, id: string, what: string, give: Give): Promise<void> {
+  const run = (await session.api()).run(id);
+  const given = await give(run);
+  const { view, answer } = await awaitAnswer(session.cli, run, given);
   if (answer === "too-late" || answer === "refused") {
     const why = `${what}: ${answer.replace("-", " ")}, run ${given.run} is ${stateText(view)}`;
     throw new InputError("conflict", answer, why);
   }
   if (session.json()) return await session.printJson({ ...given, answer, word: view.word });
-  const done = given.changed ? `accepted${workOf(change, view)}` : "it was so before";
+  const done = given.changed ? `accepted${workOf(given, view)}` : "it was so before";
   const state = view.pauseReason === undefined ? stateText(view) : `${stateText(view)}: ${maxCostText(view)}`;
   const told = answer === "pending" ? "asked; no leader has answered yet" : `${done}; ${state}`;
   await session.print(`${given.run}  ${what}: ${told}`);
 }
 
 /** What a retry computes, where the run was planned. */
-function workOf({ kind }: Change, { packs }: RunView): string {
+function workOf({ kind }: Commanded, { packs }: RunView): string {
   if (kind !== "retry" || packs === undefined) return "";
   return `, ${count(packs.total - packs.done)} of ${countOf(packs.total, "pack")} to compute`;
-}
-
-function textOf(change: Change): string {
-  if (change.kind === "cap") {
-    const { cap, maxCost } = change;
-    return [
-      "cap",
-      ...(cap === undefined ? [] : [cap]),
-      ...(maxCost === undefined ? [] : ["--cost", maxCost]),
-    ].join(" ");
-  }
-  return change.kind === "cancel" && change.keep === true ? "cancel --keep" : change.kind;
 }

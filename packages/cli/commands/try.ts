@@ -45,7 +45,7 @@ export function addTry(program: Command, session: Session): void {
     .usage("<file or name> [--<parameter> <value> …] [options]")
     .action((asked: string, options: Options, command: Command) =>
       withUserEnv((asOurs) =>
-        tryOne(session, { asked, options, command }, () => asOurs(() => session.client())),
+        tryOne(session, { asked, options, command }, () => asOurs(() => session.storage())),
       ),
     );
 }

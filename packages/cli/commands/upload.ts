@@ -33,7 +33,7 @@ const showEveryMs = 200;
 
 /** Shows the progress on standard error. */
 async function uploadWithProgress(session: Session, paths: readonly string[], options: UploadOptions = {}) {
-  const client = await session.client();
+  const client = await session.storage();
   const { folder, signal, err, clock } = session.cli;
   const live = liveLine(err, clock);
   let shownMs = Number.NEGATIVE_INFINITY;
@@ -92,7 +92,7 @@ export function addInputs(program: Command, session: Session): void {
     .argument("[path]", "a file, or a folder such as sales/2026/")
     .option("--delete", "delete the file, or the folder with all that is in it, without asking")
     .action(async (path: string | undefined, options: { readonly delete?: boolean }) => {
-      const client = await session.client();
+      const client = await session.storage();
       if (options.delete === true) {
         if (path === undefined) throw badOption("delete", "needs the path of a file or folder");
         const deleted = await deleteInputs(client, path);

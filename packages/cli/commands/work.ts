@@ -61,7 +61,7 @@ async function work(session: Session, options: Options): Promise<void> {
   const { files, only } = await whatToCompute(session, options.calculation);
   const { connection, shown, settings } = await findStorage(options, cli);
   // Fails early, with one line, where the storage cannot be reached or the sign-in is not accepted.
-  await session.client();
+  await session.storage();
   session.stopMs = stopMs;
   const print = async (line: string) => session.json() || (await session.print(line));
   let member: FleetMember | undefined;

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { WorkAtHand, Worker, Workers } from "../../../src/engine/client/inspection/workers.ts";
 import { atHandText } from "../../../src/engine/model/packs.ts";
-import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { liveLine } from "../render/progress.ts";
 import { type Row, right, table, wrapped } from "../render/table.ts";
@@ -16,7 +15,7 @@ export function addWorkers(program: Command, session: Session): void {
     .description("list the instances at work: what each computes for how long, memory, last heartbeat")
     .option("--watch", "poll every second until Ctrl-C; without a terminal, print a table for each change")
     .action(async ({ watch }: { readonly watch?: boolean }) => {
-      const { workers } = await apiOf(session);
+      const { workers } = await session.api();
       const { clock, out, signal } = session.cli;
       const live = liveLine(out, clock);
       do {

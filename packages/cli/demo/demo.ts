@@ -5,9 +5,9 @@ import type { Command } from "commander";
 import type { Client } from "../../../src/engine/client/client.ts";
 import type { LeaderView } from "../../../src/engine/client/leader.ts";
 import { findManifest } from "../../../src/engine/client/result.ts";
-import { submit } from "../../../src/engine/client/submit.ts";
 import { StorageError } from "../../../src/engine/model/errors.ts";
-import { apiHere, portsOf } from "../apiHere.ts";
+import type { Leasefold } from "../../client/leasefoldClient.ts";
+import { apiHere, portsOf } from "../api.ts";
 import type { Session } from "../cli.ts";
 import { failed } from "../exitCodes.ts";
 import { type Embedded, startEmbedded } from "../local/embedded.ts";
@@ -77,6 +77,7 @@ interface Stage {
   readonly session: Session;
   readonly options: DemoOptions;
   readonly client: Client;
+  readonly api: Leasefold;
   readonly embedded: Embedded;
   readonly tracks: ReadonlyMap<string, ReturnType<typeof instanceTrack>>;
   readonly address: string;
@@ -119,16 +120,28 @@ async function runDemo(session: Session, options: DemoOptions): Promise<DemoRepo
       `Azurite and ${countOf(instances, "instance")} started in ${duration(embedded.startMs / 1_000)}${hint}`,
     );
     const client = await cli.connect({ connection: embedded.connectionString });
+    const ports = portsOf(session, client);
     // Served by this process: an instance that serves it may be the leader that is killed.
     ui = await serveUi({
-      host: { readOnly: () => false, ports: () => portsOf(session, client) },
+      host: { readOnly: () => false, ports: () => ports },
       port: { number: 0, wish: true },
       log: { warn: () => undefined, error: () => undefined },
     });
     // Alone on its line, so that no screen cuts it.
     if (!screen.isTty) tell(ui.address);
     const { address } = ui;
-    return await countPrimes({ session, options, client, embedded, tracks, address, startedMs, notes, tell });
+    return await countPrimes({
+      session,
+      options,
+      client,
+      api: apiHere(ports),
+      embedded,
+      tracks,
+      address,
+      startedMs,
+      notes,
+      tell,
+    });
   } finally {
     if (cli.signal.aborted) await session.note("stopping, nothing is left behind …");
     await ui?.stop();
@@ -140,11 +153,11 @@ const screenOf = (session: Session) =>
   session.json() ? { ...session.cli.err, isTty: false } : session.cli.out;
 
 async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
-  const { session, options, client, tracks, address, notes, tell, embedded } = stage;
+  const { session, options, client, api, tracks, address, notes, tell, embedded } = stage;
   const { clock, signal } = session.cli;
   const to = options.to ?? valueFor(cores);
   if (signal.aborted) return undefined;
-  const { run } = await submit(client, { calculation: "primes", params: { to } });
+  const { id: run } = await api.submit("primes", { to });
   const broken = embedded.broken.then((why) => {
     throw new StorageError("refused", "", undefined, why);
   });
@@ -158,7 +171,6 @@ async function countPrimes(stage: Stage): Promise<DemoReport | undefined> {
     if (kill.killed === undefined || kill.takeover !== undefined)
       tell(`${leads.name} won the lease and leads in term ${leads.term}`);
   };
-  const api = apiHere(portsOf(session, client));
   const view = await watchRun(session, api, run, screenOf(session), {
     about: `primes up to ${count(to)}, ${countOf(cores, "core")}`,
     everyMs: pollMs,

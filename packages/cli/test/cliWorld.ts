@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import { type ClientWorld, calculations, clientWorld } from "../../../test/client/clientWorld.ts";
 import { localCode } from "../../../test/support/localCode.ts";
+import type { InstanceApi } from "../api.ts";
 import type { Cli } from "../cli.ts";
-import type { InstanceApi } from "../instanceApi.ts";
 import { runCommand } from "../program.ts";
 import type { Screen } from "../render/text.ts";
 
@@ -55,7 +55,8 @@ const wordsOf = (line: string): string[] =>
 /** Local instances that answer only what is given. */
 export const instancesOf = (given: Partial<InstanceApi>) => async (): Promise<InstanceApi> => {
   const never = () => Promise.reject(new Error("must not be asked"));
-  return { calculations: never, submit: never, plan: never, schedules: { add: never } as never, ...given };
+  const mute = { calculations: never, submit: never, plan: never, schedules: { add: never } };
+  return { ...(mute as unknown as InstanceApi), ...given };
 };
 
 export async function cliWorld(change: Partial<Cli> = {}): Promise<CliWorld> {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../../../test/client/clientWorld.ts";
 import { localFileOf, standInSupervisor } from "../../../test/support/standInSupervisor.ts";
-import { findInstanceApi } from "../instanceApi.ts";
+import { findInstanceApi } from "../api.ts";
 import { bindPort } from "../local/instancePort.ts";
 import { type LocalFile, localFilePath, writeLocalFile } from "../local/localFile.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../src/engine/model/errors.ts";
 import type { Estimate } from "../../client/apiTypes.ts";
-import type { InstanceApi } from "../instanceApi.ts";
+import type { InstanceApi } from "../api.ts";
 import { cliWorld, instancesOf } from "./cliWorld.ts";
 
 const row = { name: "to", type: "integer", description: "" };

@@ -6,11 +6,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from "../../../src/engine/storage/system.ts";
 import { failureOf } from "../../../test/client/clientWorld.ts";
 import { localFileOf, standInSupervisor } from "../../../test/support/standInSupervisor.ts";
+import { findInstanceApi } from "../api.ts";
 import { calculationFiles, knownCalculations } from "../askedCalculation.ts";
 import type { Cli } from "../cli.ts";
 import { addShow } from "../commands/instances.ts";
 import { connectClient, findStorage } from "../connect.ts";
-import { findInstanceApi } from "../instanceApi.ts";
 import { localFilePath, writeLocalFile } from "../local/localFile.ts";
 import { startThread } from "../main.ts";
 import { runCommand } from "../program.ts";

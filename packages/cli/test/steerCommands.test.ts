@@ -2,8 +2,11 @@ import { describe, expect, it } from "vitest";
 import { readMarker } from "../../../src/engine/client/runDocuments.ts";
 import { submit } from "../../../src/engine/client/submit.ts";
 import { runBlobs, specBlob } from "../../../src/engine/model/runBlobs.ts";
+import { portsOf } from "../../../test/api/apiWorld.ts";
 import { names } from "../../../test/client/clientWorld.ts";
 import { finishedRun } from "../../../test/client/questions/finishedRun.ts";
+import type { Leasefold } from "../../client/leasefoldClient.ts";
+import { apiHere } from "../api.ts";
 import { cliWorld, shown } from "./cliWorld.ts";
 
 const layout = { chunks: 100, packSize: 10, shardSize: 256, fanIn: 1000, packMs: 1 };
@@ -126,6 +129,18 @@ describe("leasefold retry", () => {
         exitCode: 2,
         err: expect.stringMatching(/the file is newer than what the instances run.*leasefold up --add/),
       });
+  });
+
+  it("asks the instances, which know whether they have the code that computed the run", async () => {
+    const theirs: { api?: Leasefold } = {};
+    const { run, client, submitted: of, putState } = await failed({ instances: async () => theirs.api });
+    const calculations = { ...client.calculations, versionOf: () => "sum@2" };
+    theirs.api = apiHere(portsOf({ ...client, calculations }));
+    await putState(of, { phase: "failed", layout, command: 2, code: "sum@1" });
+    expect(await run("retry r1")).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("run r1 was computed by sum 1; the instances have sum 2 now"),
+    });
   });
 
   it("with --wait prints the result of the new generation", async () => {

@@ -6,7 +6,7 @@ import type { PlanRequest } from "../../../src/engine/client/estimate/planInThre
 import { invalid, type RunRequest } from "../../../src/engine/client/runRequest.ts";
 import { messageOf } from "../../../src/engine/model/errors.ts";
 import { namePattern } from "../../../src/engine/model/identity.ts";
-import { portsOf } from "../apiHere.ts";
+import { portsOf } from "../api.ts";
 import { askedCalculation, knownAndRunning } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
 import { writePrivate } from "../local/privateFile.ts";
@@ -73,7 +73,7 @@ async function tell(session: Session, { address, port }: ServedUi): Promise<void
 /** What the app gives its handlers, and what local instances know: calculations of the user's files are submitted and planned there. */
 async function portsWithInstances(session: Session): Promise<ApiPorts> {
   const calculations = await session.cli.calculations();
-  const here = portsOf(session, { ...(await session.client()), calculations });
+  const here = portsOf(session, { ...(await session.storage()), calculations });
   return {
     ...here,
     calculations: () => knownAndRunning(session),

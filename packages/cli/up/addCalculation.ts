@@ -8,7 +8,6 @@ import {
 } from "../../../src/engine/client/describeCalculations.ts";
 import type { ListedRun } from "../../../src/engine/client/runs.ts";
 import { ConfigError, InputError } from "../../../src/engine/model/errors.ts";
-import { apiOf } from "../apiHere.ts";
 import type { Session } from "../cli.ts";
 import { type ConnectOptions, namesStorage } from "../connect.ts";
 import { loadFiles } from "../loadFiles.ts";
@@ -95,7 +94,7 @@ const deployed =
 /** A restart loads every file anew. Runs of the code that goes would then wait, and fail (rule *identity*). */
 async function refuseIfComputed(session: Session, going: readonly string[]): Promise<void> {
   if (going.length === 0) return;
-  const { runs } = await apiOf(session);
+  const { runs } = await session.api();
   const computed = (one: ListedRun) => "code" in one && one.code !== undefined && going.includes(one.code);
   let page = await runs({ phase: "active" });
   while (!page.runs.some(computed) && page.cursor !== undefined)

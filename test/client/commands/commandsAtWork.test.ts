@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { awaitAnswer, awaitDeletion } from "../../../src/engine/client/commands/await.ts";
 import { command } from "../../../src/engine/client/commands/command.ts";
 import type { Change } from "../../../src/engine/client/commands/decideCommand.ts";
 import { failures } from "../../../src/engine/client/failures.ts";
@@ -18,10 +17,18 @@ async function working(options: EngineOptions = {}): Promise<EngineWorld> {
   return engine;
 }
 
-async function told(engine: EngineWorld, change: Change): Promise<string> {
-  const given = await engine.world.finish(command(engine.client, "r", change));
-  return (await engine.world.finish(awaitAnswer(engine.client, given, 10_000))).answer;
+/** The leader's answer, which the status of the run shows. */
+async function told({ client, world }: EngineWorld, change: Change): Promise<string | undefined> {
+  const given = await world.finish(command(client, "r", change));
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
+    const { command: last } = await status(client, "r");
+    if ((last?.number === given.command && last.answer !== "pending") || waitedMs > 10_000)
+      return last?.answer;
+    await world.advance(pollMs);
+  }
 }
+
+const pollMs = 250;
 
 const counts = async ({ client }: EngineWorld) => (await status(client, "r")).packs;
 
@@ -91,7 +98,8 @@ describe("a leader with a command", () => {
     if (how === "has ended") await engine.untilEnd("r");
     const { client, world, storage } = engine;
     const given = await world.finish(command(client, "r", { kind: "delete" }));
-    expect(await world.finish(awaitDeletion(client, given, 10_000))).toBe("gone");
+    await world.advance(10_000);
+    await expect(status(client, "r")).rejects.toMatchObject({ code: "unknown-run" });
     expect(await runs(client)).toEqual({ runs: [] });
     await engine.submit({ id: "r", chunks: 10, packSize: 1 });
     await engine.untilEnd("r");

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { awaitDeletion } from "../../../src/engine/client/commands/await.ts";
 import { command } from "../../../src/engine/client/commands/command.ts";
 import { readMarker, readSpec } from "../../../src/engine/client/runDocuments.ts";
 import { submit } from "../../../src/engine/client/submit.ts";
@@ -150,38 +149,6 @@ describe("a deletion", () => {
     await command(world.client, "r1", remove);
     await deleteAsLeader(world);
     expect(await failureOf(command(world.client, "r1", remove))).toMatchObject({ code: "unknown-run" });
-  });
-
-  it("is awaited until spec and marker are gone", async () => {
-    const world = await submitted();
-    const given = await command(world.client, "r1", remove);
-    let outcome: string | undefined;
-    const waiting = awaitDeletion(world.client, given, 10_000).then((said) => {
-      outcome = said;
-    });
-    await world.world.advance(1_000);
-    world.storage.operator.deleteBlob(names.runs, specBlob("r1"));
-    await world.world.advance(1_000);
-    expect(outcome).toBeUndefined();
-    world.storage.operator.deleteBlob(names.active, "r1");
-    await world.world.finish(waiting);
-    expect(outcome).toBe("gone");
-  });
-
-  it("has ended also if a new run has the id already", async () => {
-    const world = await submitted();
-    const given = await command(world.client, "r1", remove);
-    await deleteAsLeader(world);
-    expect((await submit(world.client, request)).created).toBe(true);
-    expect(await awaitDeletion(world.client, given, 0)).toBe("gone");
-  });
-
-  it("is still going on while nobody leads when the wait ends", async () => {
-    const { client, world } = await submitted();
-    const given = await command(client, "r1", remove);
-    const startMs = world.nowMs();
-    expect(await world.finish(awaitDeletion(client, given, 10_000))).toBe("going");
-    expect(world.nowMs() - startMs).toBeLessThan(10_500);
   });
 });
 

@@ -16,30 +16,25 @@ const facts = (code: string | undefined, more: Partial<CommandFacts> = {}): Comm
   ...{ uid: "u", hasSpec: true, marker: undefined, markerEtag: undefined, state: ended, code },
   ...more,
 });
-const retry = (more: Omit<Extract<Change, { kind: "retry" }>, "kind"> = {}): Change => ({
-  kind: "retry",
-  ...more,
-});
+const retry: Change = { kind: "retry" };
+
 describe("a retry by other code than computed the run", () => {
   it("is refused, with both codes and the command that computes another run", () => {
-    expect(() => decideCommand("r", retry(), facts("sum@2"))).toThrow(
+    expect(() => decideCommand("r", retry, facts("sum@2"))).toThrow(
       /^run r was computed by sum 1; the instances have sum 2 now\. Start instances with sum 1, or compute it as another run: leasefold submit sum … --reuse r --accept-code$/,
-    );
-    expect(() => decideCommand("r", retry({ code: "sum@2" }), facts("sum@1"))).toThrow(
-      /the instances have sum 2/,
     );
   });
 
   it("is refused without a word for a shell that a forged spec chose", () => {
     const state = { ...ended, code: "$(id)@1" };
-    expect(() => decideCommand("r", retry(), facts("sum@2", { state }))).toThrow(
+    expect(() => decideCommand("r", retry, facts("sum@2", { state }))).toThrow(
       /leasefold submit CALCULATION … --reuse/,
     );
   });
 
   it("is accepted if the code is the same or unknown", () => {
     for (const code of ["sum@1", undefined])
-      expect(decideCommand("r", retry(), facts(code))).toMatchObject({ kind: "write" });
+      expect(decideCommand("r", retry, facts(code))).toMatchObject({ kind: "write" });
   });
 });
 
@@ -48,14 +43,14 @@ it("a retry of a run whose inputs have changed is refused, with the command that
     ...ended,
     error: { code: "inputs-changed", message: "chunk 1: data/a was changed" },
   };
-  expect(() => decideCommand("r", retry(), facts("sum@1", { state }))).toThrow(
+  expect(() => decideCommand("r", retry, facts("sum@1", { state }))).toThrow(
     /^run r failed because its inputs have changed \(chunk 1: data\/a was changed\); compute it as another run: leasefold submit sum … --reuse r$/,
   );
 });
 
 it("a retry of a run whose plan is lost is refused, with the command that computes another run", () => {
   const state: State = { ...ended, error: { code: "plan-lost", message: "plan.json is gone" } };
-  expect(() => decideCommand("r", retry(), facts("sum@1", { state }))).toThrow(
+  expect(() => decideCommand("r", retry, facts("sum@1", { state }))).toThrow(
     /^run r failed because its plan is gone \(plan.json is gone\); compute it as another run: leasefold submit sum …$/,
   );
 });

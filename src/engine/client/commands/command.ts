@@ -145,7 +145,7 @@ async function readDeletionFacts(client: Client, id: string): Promise<CommandFac
 const uidSchema = z.object({ uid: idSchema });
 
 /** The uid of a spec, also of one that is otherwise unreadable or of a newer version. */
-export function uidOf(spec: Uint8Array): string | undefined {
+function uidOf(spec: Uint8Array): string | undefined {
   try {
     return uidSchema.parse(parseJson(spec, "the spec")).uid;
   } catch {

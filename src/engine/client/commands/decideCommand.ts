@@ -20,8 +20,6 @@ interface Retry {
   readonly kind: "retry";
   /** The generation that it begins. One that began before is not begun again, so that a lost reply starts no second one. */
   readonly generation?: number | undefined;
-  /** Identity of the instances' code, if the caller knows it better than this process. */
-  readonly code?: string | undefined;
 }
 
 export type Change = Steering | Retry | { readonly kind: "delete" };
@@ -89,7 +87,7 @@ function decideRetry(id: string, change: Retry, facts: CommandFacts): Decision {
     throw marker === undefined ? notAccepted(id) : stillWorking(id, state?.phase ?? "waiting");
   if (state.phase === "complete" && manifest?.complete === true)
     throw conflict("nothing-to-retry", `run ${id} is complete; there is nothing to retry`);
-  checkSame(id, state, change.code ?? facts.code);
+  checkSame(id, state, facts.code);
   const { keep: _keep, ...from } = marker ?? markerBy(uid, state);
   const generation = state.generation + 1;
   const turn = Math.max(from.turn, state.turn) + 1;

@@ -1,5 +1,4 @@
 import { command } from "../../../../src/engine/client/commands/command.ts";
-import type { Change } from "../../../../src/engine/client/commands/decideCommand.ts";
 import { InputError } from "../../../../src/engine/model/errors.ts";
 import { refusedText } from "../../../../src/engine/model/identity.ts";
 import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
@@ -28,9 +27,9 @@ const words = ({ run }: Script): string | undefined => {
 
 /** As a person whose process has the second code. */
 async function retry({ world, engine }: Script): Promise<string> {
-  const change: Change = { kind: "retry", code: after.code };
+  const calculations = { ...engine.client.calculations, versionOf: () => after.code };
   return world.finish(
-    command(engine.client, "r", change).then(
+    command({ ...engine.client, calculations }, "r", { kind: "retry" }).then(
       () => "accepted",
       (error: unknown) => (error instanceof InputError ? error.code : String(error)),
     ),

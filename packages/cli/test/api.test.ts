@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { portsOf } from "../../../test/api/apiWorld.ts";
 import { clientWorld, failureOf } from "../../../test/client/clientWorld.ts";
-import { apiHere } from "../apiHere.ts";
+import { apiHere } from "../api.ts";
 
 test("the API in this process takes JSON and bytes, and throws the error itself, once", async () => {
   const { client, world, storage } = await clientWorld();
