@@ -256,6 +256,12 @@ function endedBy(why: Ended, cause?: unknown, timeMs = 0): CalculationError {
     const message = `sql: the query needs more than the ${memoryMb} MB of a thread`;
     return new CalculationError("query-too-large", message, { cause });
   }
-  const limit = why === "time" ? ` at its time limit of ${timeMs / 1000} s` : "";
+  const ofAttempt = attemptTime();
+  const limit =
+    why === "time"
+      ? ` at its time limit of ${timeMs / 1000} s`
+      : ofAttempt?.ending.aborted
+        ? ` shortly before the time limit of its attempt, ${ofAttempt.limitMs / 1000} s`
+        : "";
   return new CalculationError("query-too-long", `sql: the query was ended${limit}`, { cause });
 }

@@ -131,7 +131,24 @@ function largestOf(root: Tree, functions: Functions): number {
       );
   }
 
+  /** Steps are as many as the data say. A session ends for its memory while a value grows from one to the next. */
+  function ofRecursion({ left, right, cte_name: name }: Tree, scope: Scope): Size {
+    const { value, row } = ofSource(left, scope);
+    const step = (times: number): Size => {
+      const tables = new Map(scope.tables);
+      tables.set(textOf(name).toLowerCase(), { value: times * value, row: times * row });
+      return ofSource(right, { ...scope, tables });
+    };
+    const once = step(1);
+    if (step(2).value - once.value > stepMax * value)
+      throw refused(
+        `each step of a recursive query may make one large value of the step before: at most ${stepMax} times as large`,
+      );
+    return { value: matches * Math.max(value, once.value), row: matches * Math.max(row, once.row) };
+  }
+
   function ofQuery(query: Tree, outer: Scope): Size {
+    if (query["type"] === "RECURSIVE_CTE_NODE") return ofRecursion(query, outer);
     const { cte_map: ctes, from_table: from, select_list: items, ...parts } = query;
     const tables = new Map(outer.tables);
     for (const { key, value } of listOf(isTree(ctes) ? ctes["map"] : []))
@@ -222,6 +239,9 @@ function largestOf(root: Tree, functions: Functions): number {
 
 /** How many times a value may be put into one that nothing but the data bounds. */
 const matches = 300;
+
+/** How much larger a value may get in one step of a recursive query. */
+const stepMax = 4;
 
 const takers = /^(list|array)_(transform|apply|filter|reduce)$|^(apply|filter|reduce)$/;
 

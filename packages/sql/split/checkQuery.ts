@@ -32,7 +32,7 @@ const times = new Set([
 const recurses = "is not taken: it recurses, so that a value that nests deeply would end the process";
 
 const sources = new Set("BASE_TABLE SUBQUERY JOIN TABLE_FUNCTION EXPRESSION_LIST EMPTY PIVOT".split(" "));
-const nodes = new Set(["SELECT_NODE", "SET_OPERATION_NODE"]);
+const nodes = new Set(["SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE"]);
 
 /**
  * Refuses what a query must not do: read anything but `tables`, answer differently from one time to the next, or recurse.
@@ -44,11 +44,8 @@ export function checkQuery(
   functions: Functions,
   columns: readonly string[] = [],
 ): void {
-  const all = [...treesOf(root)];
-  // Before its own name is missed among the tables.
-  if (all.some(({ type }) => type === "RECURSIVE_CTE_NODE")) throw refused("a recursive query may never end");
   checkSources(root, new Set(tables.map((name) => name.toLowerCase())));
-  for (const tree of all) {
+  for (const tree of treesOf(root)) {
     const type = textOf(tree["type"]);
     if (type.endsWith("_NODE") && !nodes.has(type)) throw refused(`${type} is not taken`);
     if (isTree(tree["sample"])) throw refused("a sample is random, so its answer is not repeatable");
@@ -76,7 +73,11 @@ function checkSources(value: Json | undefined, known: ReadonlySet<string>): void
     checkSources(entry["value"], scope);
     scope.add(textOf(entry["key"]).toLowerCase());
   }
-  for (const [name, one] of Object.entries(value)) if (name !== "cte_map") checkSources(one, scope);
+  // What a recursive query repeats reads its own rows.
+  const repeated = new Set(scope).add(textOf(value["cte_name"]).toLowerCase());
+  const isRecursive = value["type"] === "RECURSIVE_CTE_NODE";
+  for (const [name, one] of Object.entries(value))
+    if (name !== "cte_map") checkSources(one, isRecursive && name === "right" ? repeated : scope);
 }
 
 /** The common table expressions of a node. */
@@ -92,7 +93,9 @@ function checkSource(tree: Tree, known: ReadonlySet<string>): void {
   if (!sources.has(type)) throw refused(`${type.toLowerCase()} is not taken in FROM`);
   if (type === "BASE_TABLE") {
     const name = textOf(tree["table_name"]);
-    const isQualified = textOf(tree["schema_name"]) !== "" || textOf(tree["catalog_name"]) !== "";
+    // All rows that a recursive query `using key` has made so far.
+    const schema = textOf(tree["schema_name"]).replace(/^recurring$/i, "");
+    const isQualified = schema !== "" || textOf(tree["catalog_name"]) !== "";
     if (isQualified || !known.has(name.toLowerCase()))
       throw refused(
         `there is no table ${name}: tables are ${[...known].join(", ")}`,

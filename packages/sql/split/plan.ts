@@ -189,6 +189,10 @@ export const tableOf = ({ type, function_data }: Plan): string | undefined =>
 export const readsData = (plan: Plan): boolean =>
   tableOf(plan) === "data" || plan.type === "LOGICAL_CTE_REF" || (plan.children ?? []).some(readsData);
 
+/** Whether rows of data are read at all. */
+export const scansData = (plan: Plan): boolean =>
+  tableOf(plan) === "data" || (plan.children ?? []).some(scansData);
+
 export const isRef = ({ expression_class }: Expression): boolean => expression_class === "BOUND_REF";
 export const indexOf = ({ index = 0 }: Expression): number => Number(index);
 

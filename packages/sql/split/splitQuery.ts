@@ -9,8 +9,8 @@ import {
   notWritten,
   type Plan,
   planOf,
-  readsData,
   scannedColumns,
+  scansData,
   tableOf,
 } from "./plan.ts";
 import { normalText } from "./samePlan.ts";
@@ -38,7 +38,7 @@ export async function splitQuery(query: string, schema: Schema): Promise<SplitQu
     const namesAll = namesAllColumns(root);
     if (plan === undefined) return { ...gathered(query, schema, { root, why: "it has no plan" }), namesAll };
     checkPlan(plan, functions);
-    if (!readsData(plan)) throw refused("it reads nothing of data");
+    if (!scansData(plan)) throw refused("it reads nothing of data");
     try {
       const split = await splitPlan(
         plan,

@@ -22,8 +22,13 @@ describe("a query that is not taken is refused with the reason", () => {
     ["select 1", /reads nothing of data/],
     ["select * from nothing", /there is no table nothing: tables are data, rates/],
     [
-      "with recursive t(n) as (select 1 union all select n + 1 from t where n < 5) select * from t, data",
-      /a recursive query may never end/,
+      "with recursive t(n) as (select 1 union all select n + 1 from t where n < 5) select * from t",
+      /reads nothing of data/,
+    ],
+    ["with recursive t as (select n from t) select * from t, data", /there is no table t/],
+    [
+      "with recursive t as (select 1 as n union all select k from t, other) select * from t, data",
+      /no table other/,
     ],
     ["pivot data on k using sum(x)", /a pivot only with its values in IN/],
     [
@@ -156,7 +161,12 @@ describe("hostile SQL is refused before anything runs", () => {
       "select * from data, (with duckdb_tables as (select 1 as x) from duckdb_tables) a, duckdb_tables",
       "select * from data where a in (with rates2 as (select 1 as x) select x from rates2) union all from rates2",
     ],
-    ...["with recursive r as (select 1 union all select * from r) select * from r, data"],
+    ...[
+      "with recursive sqlite_master as (from sqlite_master union all from sqlite_master) from sqlite_master, data",
+      "with recursive r as (select 1 union all from duckdb_settings(), r) from r, data",
+      "with recursive r as (select 1 union all select random() from r) from r, data",
+      "select * from data, recurring.sqlite_master",
+    ],
     ...[
       "select * from data using sample 10",
       "from data tablesample 10%",
@@ -284,6 +294,10 @@ test.each([
     "select n from data, unnest(range(1000000000)) t(u)",
   ],
   ...[
+    "with recursive t as (select k from data union all select repeat(k, 9) from t) select * from t",
+    "with recursive t as (select k from data union all select replace(k, 'a', k) from t) select * from t",
+    "with recursive t as (select k from data union all select k || k || k || k || k || k from t) select * from t",
+    "with recursive t as (select k from data union all select k || 'x' from t) select repeat(k, 9999) from t",
     nested(18, (inner) => `select r || r as r from (${inner})`),
     nested(18, (inner) => `select concat_ws('-', q.r, q.r) as r from (${inner}) q`),
     nested(18, (inner) => `select a || b as a, b || a as b from (${inner}) q(a, b)`, "select k, k from data"),
@@ -351,6 +365,8 @@ test.each([
       `select concat(r, '-', n) as r, n, case when r like 'a%' then upper(r) else r end as s from (${inner})`,
     "select k as r, n from data",
   ),
+  "with recursive t as (select id, k as p from data where n = 1 union all select d.id, t.p || '/' || d.k from data d join t on d.n = t.id) select upper(p) || '.', id from t",
+  "with recursive t(a, b) as (select 0, 1 union all select b, a + b from t where b < 99) select sum(a) from t, data",
   `select ${"replace(".repeat(20)}k${", 'ab', 'xy')".repeat(20)} from data`,
   `select ${"replace(".repeat(5)}k${", '&', '&amp;')".repeat(5)} from data`,
   "select lower(trim(regexp_replace(strip_accents(k), '[^a-z0-9]+', '-', 'g'))) from data",

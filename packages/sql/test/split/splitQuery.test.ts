@@ -85,6 +85,13 @@ select case when total > 10 then 'hi' else 'lo' end as bucket, count(*) from dat
 select sum(n) filter (where n > 3) / nullif(count(*) filter (where flag), 0) from data
 select time_bucket(interval 30 days, pickup) b, avg(n) from data group by b order by b
 select first(n), last(n), first(zone) from data
+with recursive t(d) as (select 1 union all select d + 1 from t where d < 5) select d, sum(n), count(*) from t join data on id % 5 < d group by d order by d
+with recursive t as (select id, zone as path, 1 as depth from data where id < 3 and zone is not null union all select d.id, t.path || '/' || coalesce(d.zone, '-'), depth + 1 from data d join t on d.id = 3 * t.id + 1) select * from t order by path, id
+with recursive t as (select id from data where id = 7 union select (a.id * 3 + b.n) % 200 from t a join data b using (id) where n is not null) select count(*), sum(id) from t
+with recursive t(id, least) as (select id % 9, total from data where id < 40), u as (select max(least) m from t) select m, id from t, u order by all
+with recursive a(v) as (select 1 union all select v * 2 from a where v < 60), b(w) as (select v from a union select w + 1 from b where w % 4 > 0) select w, (select sum(price) from data where id < w) from b order by w
+with recursive t(k, v) using key (k) as (select id % 7, total from data where id < 20 union select t.k, t.v + 1 from t join recurring.t r using (k) where r.v < 30) select k, v from t order by k
+with recursive t(n) as (select max(id) from data union all select n // 2 from t where n > 0), g as (select flag, count(*) c from data group by flag) select * from t, g order by all
 `
   .trim()
   .split("\n");
