@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import type {
   DuckDBConnection,
@@ -58,7 +58,8 @@ export class Session {
 
   static async open(): Promise<Session> {
     const { DuckDBInstance } = await loadDuck();
-    const folder = await mkdtemp(join(tmpdir(), "leasefold-sql-"));
+    await removeLeft();
+    const folder = await mkdtemp(join(tmpdir(), `${folders}${process.pid}-`));
     const instance = await DuckDBInstance.create(":memory:", {
       threads: "1",
       preserve_insertion_order: "true",
@@ -171,6 +172,27 @@ export class Session {
       clearInterval(watch);
       signal?.removeEventListener("abort", onAbort);
     }
+  }
+}
+
+/** How the folders of this machine begin; the id of the process follows. */
+const folders = `leasefold-sql-${hostname()}-`;
+
+/** Removes the folders of processes that were killed. One whose id another process has by now stays. */
+async function removeLeft(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const [, pid] = name.startsWith(folders) ? (/^(\d+)-/.exec(name.slice(folders.length)) ?? []) : [];
+    if (pid !== undefined && !isRunning(Number(pid)))
+      await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // A process of another user is there as well.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }
 

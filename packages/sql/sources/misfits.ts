@@ -98,26 +98,28 @@ async function lineEnds(path: string, withEmpty: boolean): Promise<number> {
 
 const quotedName = (name: string): string => (/^\w+$/.test(name) ? name : `'"${name}"'`);
 
-/** Columns of whole numbers of whose texts all are numbers. */
+/** The types that hold what others hold and more. */
+const widerType = (type: string): string | undefined =>
+  type === "DATE" ? "TIMESTAMP" : /^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/.test(type) ? "DOUBLE" : undefined;
+
+/** For columns that have a wider type, that type if all values fit it. */
 async function widerTypes(
   { fits }: LoadedPart,
   { kind, columns, options }: Reader,
   from: string,
   session: Session,
 ): Promise<Map<string, string>> {
-  const whole = columns.filter(
-    ([name, type]: Column) =>
-      /^U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$/.test(type) &&
-      fits.some((fit) => fit.name === name) &&
-      kind !== "parquet",
-  );
-  if (whole.length === 0) return new Map();
-  const tests = whole.map(([name]) => {
-    const { fits: fit } = fitText(`${identifier(name)}::varchar`, { type: "DOUBLE", isTold: false, options });
+  const wider = columns.flatMap(([name, own]: Column) => {
+    const type = widerType(own);
+    return type !== undefined && fits.some((fit) => fit.name === name) ? [{ name, type }] : [];
+  });
+  if (wider.length === 0 || kind === "parquet") return new Map();
+  const tests = wider.map(({ name, type }) => {
+    const { fits: fit } = fitText(`${identifier(name)}::varchar`, { type, isTold: false, options });
     return `coalesce(bool_and(${isOneOf(identifier(name), fit)}), true) as ${identifier(name)}`;
   });
   const [row = {}] = await session.rows(`select ${tests.join(", ")} from ${from}`);
-  return new Map(whole.map(([name]) => [name, row[name] === true ? "DOUBLE" : "VARCHAR"]));
+  return new Map(wider.map(({ name, type }) => [name, row[name] === true ? type : "VARCHAR"]));
 }
 
 /** Where the records begin that DuckDB itself has left out. */

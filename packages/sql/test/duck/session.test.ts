@@ -1,6 +1,7 @@
-import { existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { withinAttempt } from "../../../../src/engine/calculation/attempt.ts";
@@ -58,6 +59,17 @@ test("a session reads and writes files of its folder, which is empty for the nex
   });
   expect(read).toEqual([{ s: 3 }]);
   expect(await withSession((session) => readdir(session.folder))).toEqual([]);
+});
+
+test("a new session removes the folders of processes that are gone, and no others", async () => {
+  const gone = spawnSync(process.execPath, ["--version"]).pid;
+  const folder = (pid: number) => mkdtempSync(join(tmpdir(), `leasefold-sql-${hostname()}-${pid}-`));
+  const [left, running] = [folder(gone), folder(process.ppid)];
+  writeFileSync(join(left, "f1"), "a\n1\n");
+  await expect(run("from nothing")).rejects.toThrow();
+  await run("select 1");
+  expect([existsSync(left), existsSync(running)]).toEqual([false, true]);
+  rmSync(running, { recursive: true });
 });
 
 test("nothing that one use made is there for the next", async () => {

@@ -36,6 +36,21 @@ describe("records that do not fit", () => {
     expect(String(error)).not.toContain("secret");
   });
 
+  test.each([
+    ["2024-01-01", "2024-01-01 13:00:00", "TIMESTAMP"],
+    ["2024-01-01", "soon", "VARCHAR"],
+  ])(
+    "a late value of a column of days is told with the type that holds all: %s, %s",
+    async (early, late, type) => {
+      tables.put("late/a.csv", `k,day\n${`1,${early}\n`.repeat(120_000)}2,${late}\n`);
+      const asked = { source: "data/late/", query: "select max(day)::varchar as d from data" };
+      await expect(tables.result(asked)).rejects.toThrow(
+        `does not fit DATE, which the first files suggested; say --types day=${type}`,
+      );
+      expect(await tables.rows({ ...asked, types: `day=${type}` })).toEqual([{ d: late }]);
+    },
+  );
+
   test("are left out up to --rejects-max, and the result says how many and which, in every format", async () => {
     for (const resultFormat of ["json", "csv", "ndjson", "parquet", "arrow"]) {
       const { notes = [] } = await tables.result({
