@@ -67,6 +67,12 @@ export type FromCheckThread =
 const data = workerData as CheckThreadData;
 const say = (message: FromCheckThread): void => parentPort?.postMessage(message);
 
+/** Each resolves once the process has all that was printed: what still waits in a thread is lost with it. Made before user code may change the streams. */
+const flush = [process.stdout, process.stderr].map((stream) => {
+  const write = stream.write.bind(stream);
+  return () => new Promise<void>((done) => void (stream.writable ? write("", () => done()) : done()));
+});
+
 async function main(): Promise<void> {
   // Before the user's file loads, which may keep a function for later.
   const watched = watchCalls();
@@ -111,6 +117,7 @@ async function main(): Promise<void> {
   for (const finding of [...watched.advice({ clock }), ...powerAdvice(texts)]) say({ say: "found", finding });
   // Parameters that JSON does not keep break a law; they are shown as they were given.
   const params = firstJsonLoss(parsed) === undefined ? parsed : raw;
+  await Promise.all(flush.map((one) => one()));
   say({ say: "tried", tried: { ...checked, params } });
 }
 
