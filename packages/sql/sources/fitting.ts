@@ -124,8 +124,11 @@ function fitReal(text: string, type: string, isTold: boolean): Fit {
   // Whole numbers of more digits than a double holds are names of things, and must stay apart.
   const isExact = `${value}::decimal(38, 0)::varchar = trim(${text})`;
   const isLong = `strlen(${text}) >= 16 and ${match(text, "\\s*[+-]?\\d{16,}\\s*")} and not coalesce(try(${isExact}), false)`;
-  const fits = `(${isNumber} and not ${zeroLed(`trim(${text})`)} and not (${isLong}))`;
-  return { fits, value, quick: `strlen(${text}) < 16 and ${text} >= '!' and not ${zeroLed(text)}` };
+  // A cast takes 1_000 for a number, and DuckDB's reader of CSV takes it for a text.
+  const isPlain = `not contains(${text}, '_')`;
+  const fits = `(${isNumber} and ${isPlain} and not ${zeroLed(`trim(${text})`)} and not (${isLong}))`;
+  const quick = `strlen(${text}) < 16 and ${text} >= '!' and ${isPlain} and not ${zeroLed(text)}`;
+  return { fits, value, quick };
 }
 
 const dateForm = "\\s*\\d{1,6}[-/]\\d{1,2}[-/]\\d{1,2}\\s*";

@@ -89,15 +89,16 @@ function hiveColumns(files: readonly SourceFile[]): HiveColumn[] {
   return names
     .filter((name) => files.every(({ hive }) => Object.hasOwn(hive, name)))
     .map((name) => {
-      const are = (form: RegExp) =>
-        files.every(({ hive }) => hive[name] === null || form.test(hive[name] ?? ""));
-      return [name, are(/^(0|-?[1-9]\d{0,17})$/) ? "BIGINT" : are(dateForm) ? "DATE" : "VARCHAR"];
+      const are = (is: (value: string) => boolean) =>
+        files.every(({ hive }) => hive[name] === null || is(hive[name] ?? ""));
+      return [name, are(isWhole) ? "BIGINT" : are(isDay) ? "DATE" : "VARCHAR"];
     });
 }
 
-/** A day that DuckDB prints the same. Of months, days are counted by it: the cast fails for a 31st that is none. */
-const dateForm =
-  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])$|^\d{4}-(0[13-9]|1[0-2])-(29|30)$|^\d{4}-(0[13578]|1[02])-31$/;
+/** Numbers and days that DuckDB prints the same. */
+const isWhole = (value: string): boolean => /^(0|-?[1-9]\d{0,17})$/.test(value);
+const isDay = (value: string): boolean =>
+  /^(?!0000)\d{4}-\d\d-\d\d$/.test(value) && new Date(value).toJSON()?.startsWith(value) === true;
 
 const unevenBraces = (source: string): CalculationError =>
   new CalculationError("bad-source", `${source}: each { needs a } after it, and each } a { before it`);

@@ -172,6 +172,9 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     ["7", 2],
   ])
     tables.put(`stores/store=${store}/a.csv`, `n\n${n}\n`);
+  for (const day of ["2024-02-29", "2024-03-01"]) tables.put(`leap/day=${day}/a.csv`, "n\n1\n");
+  for (const day of ["2023-02-29", "2024-03-01"]) tables.put(`texts/day=${day}/a.csv`, "n\n1\n");
+  tables.put("scored/a.csv", `id,v\n${lines(120_000, (row) => `${row},1.5`)}7,1_000.5\n`);
   tables.put(
     "twins/a.ndjson",
     lines(9, (row) => `{"id":${row},"Id":${100 + row}}`),
@@ -236,6 +239,21 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
         { store: "012", n: 4 },
         { store: "7", n: 2 },
       ],
+    ],
+    [
+      "leap/",
+      "select sum(day - date '2024-02-28') as n, typeof(day) as t from data group by t",
+      [{ n: 3, t: "DATE" }],
+    ],
+    [
+      "texts/",
+      "select min(day) as d, typeof(day) as t from data group by t",
+      [{ d: "2023-02-29", t: "VARCHAR" }],
+    ],
+    [
+      "scored/",
+      "select max(v) as v from data",
+      { error: /scored\/a\.csv: .*column "v" does not fit DOUBLE.* say --types v=VARCHAR/ },
     ],
     ["twins/a", "select * from data", { error: /"id" and "Id"|"Id" and "id"/ }],
     ["twins/b", "select * from data", { error: /b\.csv.*"id" and "Id"/ }],
