@@ -10,6 +10,7 @@ import type { Cli } from "./cli.ts";
  *
  * Not promised: an answer. While nobody leads there is none.
  */
+
 type Waiting = Pick<Cli, "clock" | "signal">;
 
 /** A leader polls every two seconds, and a new one is elected within a lease. */

@@ -99,7 +99,7 @@ export type Run = {
   cap?: number;
   /** Dollars at most: then it sends nothing more. */
   maxCost?: number;
-  /** Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `resent` counts those sent again. */
+  /** Absent until planned. `sent` counts packs that are done, failed or in flight, or were in flight when the run ended early; `resent` counts their resends. */
   packs?: {
     total: number;
     done: number;

@@ -129,7 +129,7 @@ describe("the list of runs", () => {
       const { packs, ...rest } = one as Record<string, unknown>;
       const view = await status(client, one.run);
       expect(view).toMatchObject(rest);
-      const { sent: _sent, resent: _again, ...counts } = view.packs ?? { sent: 0, resent: 0 };
+      const { sent: _sent, resent: _resent, ...counts } = view.packs ?? { sent: 0, resent: 0 };
       expect(packs).toEqual(view.packs && counts);
       if (one.run !== "kept") expect(counts).not.toHaveProperty("givenUp");
     }

@@ -67,7 +67,10 @@ export type FromCheckThread =
 const data = workerData as CheckThreadData;
 const say = (message: FromCheckThread): void => parentPort?.postMessage(message);
 
-/** Each resolves once the process has all that was printed: what still waits in a thread is lost with it. Made before user code may change the streams. */
+/**
+ * Each resolves once the process has all that was printed, because what still waits in a thread is lost when that is terminated.
+ * Made before the user's file loads, which may replace `write`.
+ */
 const flush = [process.stdout, process.stderr].map((stream) => {
   const write = stream.write.bind(stream);
   return () => new Promise<void>((done) => void (stream.writable ? write("", () => done()) : done()));

@@ -123,7 +123,7 @@ describe("a deletion", () => {
     expect(gone).toBe(true);
   });
 
-  it("goes on while the spec is gone and a state is there", async () => {
+  it("is not over while the run has a state, though its spec is deleted", async () => {
     const { client, storage, world, deletion } = await running();
     const given = await command(client, "r1", { kind: "delete" });
     storage.operator.deleteBlob(names.runs, specBlob("r1"));

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -77,6 +77,18 @@ describe("leasefold check", () => {
     expect(exitCode).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ calculation: "mine", broken: 0 });
     for (const text of ["in compute", "in merge", "in finish"]) expect(err).toContain(text);
+  });
+
+  it("check prints all that user code writes in the thread of the laws, which is terminated at the end", async () => {
+    const calls = join(folder, "calls");
+    const long = 'for (let line = 0; line < 300; line += 1) process.stdout.write("-".repeat(500) + "\\n");';
+    const parts = `finish(sum) { appendFileSync(${JSON.stringify(calls)}, threadId + "\\n"); ${long} process.stdout.write("the end\\n"); return sum; }`;
+    const first = 'import { appendFileSync } from "node:fs";';
+    const { exitCode, err } = await check(parts, "--json", undefined, first);
+    expect(exitCode).toBe(0);
+    const threads = (await readFile(calls, "utf8")).trim().split("\n");
+    // The threads of the engine, which come after, print for themselves.
+    expect(err.match(/the end/g)).toHaveLength(threads.filter((one) => one === threads[0]).length);
   });
 
   it("check blames nothing else where a chunk prints 100 MB", async () => {

@@ -59,7 +59,7 @@ export const runViewSchema = z
     packs: z
       .object({ ...counts, sent: count, resent: count })
       .describe(
-        "Absent until planned. `sent` includes packs done, failed and in flight, and those given up in flight; `resent` counts those sent again.",
+        "Absent until planned. `sent` counts packs that are done, failed or in flight, or were in flight when the run ended early; `resent` counts their resends.",
       )
       .exactOptional(),
     chunks: countsSchema.exactOptional(),

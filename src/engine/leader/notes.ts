@@ -155,10 +155,10 @@ export const taskKey = (state: State, name: string): string =>
   `${state.generation}.${name}.${state.tasks[name]?.send}`;
 
 /** Tasks that this term has recorded and not sent. What an earlier one recorded and may have sent is judged first. */
-export const unsentTasks = (state: State, sent: SendNotes): string[] =>
+export const unsentTasks = (state: State, { tasksSent, possiblySent }: SendNotes): string[] =>
   Object.keys(state.tasks).filter((name) => {
     const key = taskKey(state, name);
-    return state.tasks[name]?.enqueued !== true && !sent.tasksSent.has(key) && !sent.possiblySent.has(key);
+    return state.tasks[name]?.enqueued !== true && !tasksSent.has(key) && !possiblySent.has(key);
   });
 
 /**

@@ -212,7 +212,7 @@ function resendPack(
   const send = before.send + 1;
   const isolated = before.isolated === true || why.isolated === true;
   state.resent[pack] = {
-    send: send,
+    send,
     sentMs: at.nowMs,
     awaitedFrom: why.copy === true ? before.awaitedFrom : send,
     losses: before.losses + (why.lost === true ? 1 : 0),

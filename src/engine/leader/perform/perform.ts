@@ -98,9 +98,9 @@ const newlySent = (before: State, next: State): boolean =>
     ([name, task]) => task.enqueued === true && before.tasks[name]?.enqueued !== true,
   );
 
-function noteHandedOut(sent: SendNotes, { state: { turn }, packs }: Draft): void {
-  const before = sent.handedOut?.turn === turn ? sent.handedOut.upTo : 0;
-  sent.handedOut = { turn, upTo: Math.max(before, ...packs.map(({ pack }) => pack + 1)) };
+function noteHandedOut(sendNotes: SendNotes, { state: { turn }, packs }: Draft): void {
+  const before = sendNotes.handedOut?.turn === turn ? sendNotes.handedOut.upTo : 0;
+  sendNotes.handedOut = { turn, upTo: Math.max(before, ...packs.map(({ pack }) => pack + 1)) };
 }
 
 /** Sends what was not sent yet, and notes each one: if another one fails, these are not sent twice. */

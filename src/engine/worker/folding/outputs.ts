@@ -68,7 +68,7 @@ export async function chunksOfGaps(
   );
 }
 
-/** Neighboring nodes of a level in index order, each in its generation. Throws as `wantedPacks` does. */
+/** Neighboring nodes of a level in index order, each in its generation. Throws as `packsToFold` does. */
 export async function nodesToFold(
   of: OutputsOf,
   level: number,
