@@ -402,5 +402,7 @@ export function questionsFrom(draw: Draw): () => string {
         `select data.k, w.n from data, lateral (select count(*) as n from rates r where r.k <= data.k) w order by id`,
       () =>
         "select d1.id, d2.id from data d1 asof join data d2 on d1.ts >= d2.ts and d1.id > d2.id where d1.id < 20 order by all",
+      () =>
+        `with recursive t(id, n) as (select id, 0 from data${where()} union${draw(2) === 0 ? "" : " all"} select data.id, t.n + 1 from t join data on data.id = t.id * ${2 + draw(3)} + ${draw(3)} where t.n < ${1 + draw(5)}) select n, count(*), sum(id) from t group by all order by all`,
     );
 }
