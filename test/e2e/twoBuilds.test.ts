@@ -10,8 +10,8 @@ import { ask, type Fleet, startFleet, until } from "../support/fleet.ts";
 import { buildNext, buildTag, lastTag } from "../support/otherBuild.ts";
 
 /**
- * Two real builds beside each other, with kills: this one and one that writes the next version of every document, of which
- * each ends its own run; and the last tag beside this build through one run, once there is one.
+ * Two real builds beside each other, with kills: this one and one that writes the next version of every document of runs, of
+ * which each ends its own run; and the last tag beside this build through one run, once there is one.
  */
 const calculations = [join(import.meta.dirname, "../fixtures/chain.calculation.ts")];
 const request = { calculation: "chain", params: { chunks: 400, ms: 60 }, packSize: 2 };

@@ -9,7 +9,10 @@ const run = promisify(execFile);
 const parts = ["src", "packages", "scripts", "bin", "docs", "python", "host.json", "package.json", "LICENSE"];
 const settings = ["tsconfig.json", "tsconfig.types.json", "tsconfig.dashboard.json"];
 
-/** Builds the present source in a folder as a release that writes the next version of every document. Nothing else of them is changed. */
+/**
+ * Builds the present source in a folder as a release that writes the next version of every document but the leader record. Once a
+ * newer one of that is written, an older release never leads again, so that the two would end their runs in one order alone.
+ */
 export async function buildNext(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   for (const part of [...parts, ...settings])
@@ -17,7 +20,9 @@ export async function buildNext(folder: string): Promise<string> {
   const file = join(folder, "src/engine/model/versions.ts");
   const source = await readFile(file, "utf8");
   const next = source.replace(/^( {2}\.\.\.\{.*\},)$/gm, (line) =>
-    line.replace(/: (\d+)/g, (_, v) => `: ${Number(v) + 1}`),
+    line.replace(/(\w+): (\d+)/g, (same, name, v) =>
+      name === "leader" ? same : `${name}: ${Number(v) + 1}`,
+    ),
   );
   if (next === source) throw new Error(`${file} is not as this expects`);
   await writeFile(file, next);
