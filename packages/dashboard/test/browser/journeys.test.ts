@@ -224,7 +224,7 @@ describe.skipIf(missing)("on the fixture", () => {
   test("a failure on the first page is retried there, after a word on what that computes", async () => {
     const page = await open("/");
     const failed = page.getByRole("region", { name: "Needs attention" });
-    expect(await failed.getByRole("button", { name: /^Retry / }).count()).toBe(2);
+    await expect.poll(() => failed.getByRole("button", { name: /^Retry / }).count()).toBe(2);
     await failed.getByRole("button", { name: "Retry fx-greeks-2026-11-22 …" }).click();
     const dialog = page.getByRole("dialog", { name: "Retry fx-greeks-2026-11-22?" });
     await dialog.getByText(/^Computes 58 packs/).waitFor();
