@@ -8,7 +8,7 @@ import type { AppOptions } from "./appTypes.ts";
 import { type App, makeApp } from "./functions/app.ts";
 import { watchLifecycle } from "./functions/lifecycle.ts";
 import { registerApi } from "./functions/registerApi.ts";
-import { registerTriggers } from "./functions/registerTriggers.ts";
+import { leadFor, registerTriggers } from "./functions/registerTriggers.ts";
 import { shallowBodies } from "./functions/shallowBodies.ts";
 import { readStartupConfig } from "./functions/startupConfig.ts";
 
@@ -30,11 +30,12 @@ export function registerLeasefold(
   let isReadOnly = true;
   let holder = "-";
   const readOnly = (): boolean => isReadOnly;
+  const lead = leadFor(getApp, lifecycle);
 
   // Something is registered before the settings are read: a start that fails with nothing registered looks to the
   // host like an app without functions, and the reason is lost.
   registerApi(
-    { readOnly, ports: async () => (await getApp()).api },
+    { readOnly, ports: async () => ({ ...(await getApp()).api, lead }) },
     {
       version,
       readOnly,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readManifest } from "../../src/engine/client/runDocuments.ts";
+import { connect } from "../../packages/client/leasefoldClient.ts";
 import { subtractCalls, totalCalls } from "../../src/engine/model/calls.ts";
 import { chainFile } from "../support/chain.ts";
 import { type RealApp, startRealApp } from "../support/realApp.ts";
@@ -25,7 +25,7 @@ interface Measured {
   readonly deliveries: number;
 }
 
-/** From submit until the manifest can be read, as a person at the app's API meets it; nothing tells of messages. */
+/** From submit until the request that waits for the run says that it has ended, as a program at the app's API meets it. */
 export const latencyBench: Bench = {
   name: "latency",
   question:
@@ -116,17 +116,14 @@ const deliveriesOf = ({ events }: RealApp): number =>
   events.filter((one) => one.kind === "started" && one.function === "workerUrgent").length;
 
 async function runOverHttp(
-  { client, instances }: RealApp,
-  request: object,
+  { instances }: RealApp,
+  { calculation, params, ...options }: typeof small | typeof many,
 ): Promise<{ readonly took: number; readonly run: string }> {
   const startedMs = performance.now();
-  const answer = await fetch(`${instances.instances[0]?.httpUrl}/api/runs`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "x-functions-key": instances.functionKey },
-    body: JSON.stringify(request),
-  });
-  if (answer.status !== 202) throw new Error(`${answer.status} ${await answer.text()}`);
-  const run = (await answer.json()) as { readonly run: string; readonly uid: string };
-  while ((await readManifest(client, run, 1)) === undefined) await sleep(20);
-  return { took: (performance.now() - startedMs) / 1_000, run: run.run };
+  const url = `${instances.instances[0]?.httpUrl}/api`;
+  const run = await connect({ url, key: instances.functionKey }).submit(calculation, params, options);
+  let phase = "";
+  for await (const view of run.watch()) ({ phase } = view);
+  if (phase !== "complete") throw new Error(`the run is ${phase}`);
+  return { took: (performance.now() - startedMs) / 1_000, run: run.id };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { electionSettings } from "../../src/election/settings.ts";
-import { Coordinator } from "../../src/engine/leader/tick.ts";
+import { Coordinator, type TickRequest } from "../../src/engine/leader/tick.ts";
 import { StorageError } from "../../src/engine/model/errors.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
 import { leaderBlob } from "../../src/engine/model/names.ts";
@@ -173,4 +173,38 @@ test("over a record of an older version an app leads again, above the terms that
   void tick();
   await world.advance(3_000);
   expect(await stateOf("r")).toMatchObject({ term: 58 });
+});
+
+test("a request that waits leads until it is answered, and another one in its process leads nothing meanwhile", async () => {
+  const { storage, names, world, addRun } = leadInMemory();
+  await addRun("r");
+  const clock = world.clock();
+  const one = new Coordinator(
+    { storage, names, clock, random: world.random, log() {}, onElection() {} },
+    {
+      ...{ holder: "one", packLimitMs: 300_000, keepDays: 30 },
+      election: electionSettings({ budgetMs: 600_000 }),
+      loop: { loopMs: 2_000, fastLoopMs: 100 },
+    },
+  );
+  const tick = (startedBy: TickRequest["startedBy"], stopping: AbortSignal) =>
+    one.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping });
+  const [answered, stop] = [new AbortController(), new AbortController()];
+
+  const waiting = tick("wait", answered.signal);
+  await world.advance(1_000);
+  expect(await tick("wait", stop.signal)).toEqual({ kind: "busy" });
+  answered.abort();
+  const atMs = world.nowMs();
+  expect(await world.finish(waiting)).toMatchObject({ kind: "led", term: 1, handedOver: true });
+  expect(world.nowMs() - atMs).toBeLessThan(100);
+  expect(await storage.queues.peek(names.wake, 32)).toHaveLength(1);
+
+  const next = tick("wait", new AbortController().signal);
+  await world.advance(1_000);
+  const led = tick("wake", stop.signal);
+  expect(await world.finish(next)).toMatchObject({ kind: "led", term: 2, handedOver: true });
+  await world.advance(1_000);
+  stop.abort();
+  expect(await world.finish(led)).toMatchObject({ kind: "led", term: 3 });
 });

@@ -1,6 +1,8 @@
 import { electionSettings } from "../../src/election/settings.ts";
+import { awaitRun, type Lead } from "../../src/engine/client/awaitRun.ts";
+import type { Client } from "../../src/engine/client/client.ts";
 import type { LocalWorker } from "../../src/engine/leader/perform/localWork.ts";
-import { Coordinator } from "../../src/engine/leader/tick.ts";
+import { Coordinator, type TickRequest } from "../../src/engine/leader/tick.ts";
 import { limits } from "../../src/engine/model/limits.ts";
 import type { LogEvent } from "../../src/engine/model/log.ts";
 import { encodeMessage } from "../../src/engine/model/message.ts";
@@ -19,7 +21,7 @@ import { type Listener, parseSchedule, startTimer, type TimerStore } from "../..
 import { type FarCall, farStorage } from "./farStorage.ts";
 import { heartbeatProcess } from "./heartbeatProcess.ts";
 import { network, type Weather } from "./network.ts";
-import { firstCode, type RangesOptions, rangesCode } from "./rangesCode.ts";
+import { firstCode, type RangesOptions, rangesCalculations, rangesCode } from "./rangesCode.ts";
 import { onCores } from "./sharedCores.ts";
 import { simProcess } from "./simProcess.ts";
 import type { VirtualClock, VirtualWorld } from "./virtualClock.ts";
@@ -75,6 +77,8 @@ export interface EngineInstance {
   /** SIGSTOP, and SIGCONT after so long. */
   stopFor(ms: number): void;
   resume(): void;
+  /** A request to its API that waits for a run. Resolves when it is answered. Never rejects. */
+  waitFor(id: string, waitMs: number): Promise<void>;
   /**
    * SIGTERM to the host, which waits for what runs for up to ten seconds and takes new messages meanwhile; then the app is asked to
    * hand over and has five.
@@ -202,8 +206,10 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
       packLimitMs,
     },
   );
-  const tick = (startedBy: "tick" | "wake") =>
-    coordinate.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping: stopping.signal });
+  const tick = (startedBy: TickRequest["startedBy"], until: AbortSignal = stopping.signal) =>
+    coordinate.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping: until });
+  const lead: Lead = (until) => tick("wait", AbortSignal.any([until, stopping.signal]));
+  const client: Client = { storage, names, clock, random, calculations: rangesCalculations };
 
   const listeners: Listener[] = [];
   const listen = (queue: string, work: (delivery: Delivery) => Promise<void>): void => {
@@ -250,6 +256,11 @@ export function startInstance(parts: InstanceParts, role: Role = {}): EngineInst
     ...{ name, clock, crash, kill: self.die, stopFor: self.stopFor, resume: self.resume },
     ...{ isDead: self.isDead, diedMs: self.diedMs, isStopped: self.isStopped },
     leading: () => leading && !self.isDead(),
+    waitFor: (id, waitMs) =>
+      awaitRun(client, id, waitMs, lead).then(
+        () => {},
+        () => {},
+      ),
     terminate() {
       const handOver = (): void => {
         stopping.abort();

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { ZodType } from "zod";
 import { plainRule } from "../../engine/calculation/params.ts";
+import type { Lead } from "../../engine/client/awaitRun.ts";
 import type { Client } from "../../engine/client/client.ts";
 import type { DescribedCalculation } from "../../engine/client/describeCalculations.ts";
 import type { RunEstimate } from "../../engine/client/estimate/estimateRun.ts";
@@ -37,6 +38,8 @@ export interface ApiPorts {
   readonly log: Log;
   /** Whether links to results are given out; by default they are not. */
   readonly resultLinks?: boolean;
+  /** Absent where this process never leads. */
+  readonly lead?: Lead;
   /** Who asks; by default the user of the client. */
   actorOf?(headers: ApiRequest["headers"]): string;
   calculations(): Promise<readonly DescribedCalculation[]>;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { awaitRun } from "../../engine/client/awaitRun.ts";
 import { type Client, defined } from "../../engine/client/client.ts";
 import { failures, failuresSchema } from "../../engine/client/failures.ts";
 import { durations, durationsSchema } from "../../engine/client/inspection/durations.ts";
@@ -9,7 +10,6 @@ import { parseSample, verificationSchema, verify } from "../../engine/client/que
 import { readShown } from "../../engine/client/retried.ts";
 import { requireSpec } from "../../engine/client/runDocuments.ts";
 import { runViewSchema } from "../../engine/client/runView.ts";
-import { readStatus } from "../../engine/client/status.ts";
 import { calculationLimits } from "../../engine/model/limits.ts";
 import { fresh, polled, routeParam, weakTag } from "./apiRequest.ts";
 import { report } from "./report.ts";
@@ -17,7 +17,6 @@ import { noResult } from "./result.ts";
 import { defineRoute, queryFlag, queryWhole, waitSMax } from "./route.ts";
 import { noRun } from "./runs.ts";
 
-const waitPollMs = 1_000;
 const shownMax = 10_000;
 const max = queryWhole(shownMax);
 
@@ -31,26 +30,16 @@ export const getRun = defineRoute({
   summary: "Status of a run: phase, progress, rate, remaining time, cost.",
   query: {
     wait: queryWhole(waitSMax, 0).describe(
-      "Answers when the run enters another phase, has ended, or after so many seconds.",
+      "Answers when the run enters another phase, has ended, or after so many seconds. Leads meanwhile what nobody has led.",
     ),
   },
   answer: runViewSchema,
   cached: true,
   problems: noRun,
-  async handler(request, client) {
-    const { clock } = client;
-    const id = routeParam(request, "id");
-    const untilMs = clock.monotonicMs() + (request.query.wait ?? 0) * 1_000;
-    let shown = await readStatus(client, id);
-    const { phase } = shown.view;
-    for (;;) {
-      const leftMs = untilMs - clock.monotonicMs();
-      const { view, version } = shown;
-      if (!view.active || view.phase !== phase || leftMs <= 0)
-        return polled(request, weakTag(version), () => view);
-      await clock.sleep(Math.min(waitPollMs, leftMs));
-      shown = await readStatus(client, id);
-    }
+  async handler(request, client, { lead }) {
+    const waitMs = (request.query.wait ?? 0) * 1_000;
+    const { view, version } = await awaitRun(client, routeParam(request, "id"), waitMs, lead);
+    return polled(request, weakTag(version), () => view);
   },
 });
 

@@ -1,5 +1,6 @@
 import { app, type InvocationContext } from "@azure/functions";
-import type { TickOutcome } from "../../engine/leader/tick.ts";
+import type { Lead } from "../../engine/client/awaitRun.ts";
+import type { TickOutcome, TickRequest } from "../../engine/leader/tick.ts";
 import { messageOf } from "../../engine/model/errors.ts";
 import { logEvents } from "../../engine/model/log.ts";
 import { namesOf } from "../../engine/model/names.ts";
@@ -72,15 +73,23 @@ export interface Lifecycle {
   ticked(): void;
 }
 
+/** What a request of the API leads by. */
+export const leadFor =
+  (getApp: () => Promise<Omit<App, "api">>, lifecycle: Lifecycle): Lead =>
+  (until) =>
+    lifecycle.during(() => raceOnce(getApp, lifecycle, "wait", until));
+
+/** Races, and leads if it wins, until the process stops or `until` fires. Only a tick that fails rejects. */
 async function raceOnce(
   getApp: () => Promise<Omit<App, "api">>,
   lifecycle: Lifecycle,
-  startedBy: "tick" | "wake",
+  startedBy: TickRequest["startedBy"],
+  until?: AbortSignal,
 ): Promise<void> {
   const startedAtMonotonicMs = performance.now();
   try {
     const app = await getApp();
-    const { stopping } = lifecycle;
+    const stopping = until === undefined ? lifecycle.stopping : AbortSignal.any([lifecycle.stopping, until]);
     const outcome = await app.coordinator.tick({ startedBy, startedAtMonotonicMs, stopping });
     lifecycle.ticked();
     const ms = Math.round(performance.now() - startedAtMonotonicMs);

@@ -20,11 +20,12 @@ import { anyRunToLead } from "./poll/markers.ts";
 import type { CoordinatorPorts, Leader, Term } from "./term.ts";
 
 export interface TickRequest {
-  readonly startedBy: "tick" | "wake";
+  /** `wait`: a request that waits for a run. It races once, and a tick or a wake takes its place. */
+  readonly startedBy: "tick" | "wake" | "wait";
   /** When the host began this invocation, on the monotonic clock: the budget counts from there. */
   readonly startedAtMonotonicMs: number;
-  /** Fires when the process is to stop. */
-  readonly stopping?: AbortSignal;
+  /** Fires when the process is to stop, or the request has been answered. */
+  readonly stopping?: AbortSignal | undefined;
 }
 
 /** `busy`: this very process is racing or leading already. */
@@ -61,6 +62,8 @@ export class Coordinator {
   readonly #lease: ContentLease;
   readonly #expiry: Expiry;
   #busy = false;
+  /** Has a request that waits hand over, and resolves once it has. */
+  #relieve = (): Promise<void> => Promise.resolve();
   /** The term that this process leads. */
   #term: Term | undefined;
   #wokenMeanwhile = false;
@@ -89,7 +92,9 @@ export class Coordinator {
    * is left or the budget ends. A tick and a wake do the same; in one process only one of them does it at a time.
    */
   readonly tick = async (request: TickRequest): Promise<TickOutcome> => {
-    const woken = request.startedBy === "wake";
+    const { startedBy } = request;
+    const woken = startedBy === "wake";
+    if (startedBy !== "wait") await this.#relieve();
     if (this.#busy) {
       this.#wokenMeanwhile ||= woken;
       if (woken) {
@@ -100,19 +105,31 @@ export class Coordinator {
       return { kind: "busy" };
     }
     this.#busy = true;
+    const ended = Promise.withResolvers<void>();
+    const relieved = new AbortController();
+    let { stopping } = request;
+    if (startedBy === "wait") {
+      stopping = AbortSignal.any([relieved.signal, ...(stopping === undefined ? [] : [stopping])]);
+      this.#relieve = () => {
+        relieved.abort();
+        return ended.promise;
+      };
+    }
     const stop = (): void => this.#contending.abort();
-    request.stopping?.addEventListener("abort", stop);
+    stopping?.addEventListener("abort", stop);
     let raced: Raced;
     try {
       do {
         // A wake that came after our list of the markers must not be lost with it.
         this.#wokenMeanwhile = false;
-        raced = await this.#race(request);
+        raced = await this.#race({ ...request, stopping });
       } while (this.#wokenMeanwhile && raced.outcome.kind === "nothingToLead");
     } finally {
-      request.stopping?.removeEventListener("abort", stop);
+      stopping?.removeEventListener("abort", stop);
       this.#busy = false;
       this.#wokenMeanwhile = false;
+      this.#relieve = () => Promise.resolve();
+      ended.resolve();
     }
     // The wake is made visible only after the release, or whoever it calls would find the lease held; and only
     // when this process can answer it too.
@@ -147,7 +164,7 @@ export class Coordinator {
       region,
       about,
       startedAtMonotonicMs,
-      startedBy,
+      startedBy: startedBy === "wake" ? "wake" : "tick",
       stopping,
       aboveTerm: this.#aboveTerm,
       pollNow: () => {

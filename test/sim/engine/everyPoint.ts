@@ -21,6 +21,8 @@ export interface Point {
   readonly stops?: true;
   /** In the life of schedules. */
   readonly schedules?: true;
+  /** In the life of runs that requests wait for, which lead them. */
+  readonly awaited?: true;
 }
 
 export interface PointResult extends SimulationResult {
@@ -55,7 +57,15 @@ export function* pointsOf(
  * that fails and is tolerated, a retry that mends it, a deletion, and another run under the same id. Whoever `who`
  * says meets the fault at the given call; another of its kind is there to take over.
  */
-export async function everyPoint({ who, call, fate, reuses, stops, schedules }: Point): Promise<PointResult> {
+export async function everyPoint({
+  who,
+  call,
+  fate,
+  reuses,
+  stops,
+  schedules,
+  awaited,
+}: Point): Promise<PointResult> {
   const life = scriptOn(stage({ seed: 5, tree: deepTree, chunkMs }));
   const calls: FarCall[] = [];
   const dull = new Set<number>();
@@ -81,6 +91,7 @@ export async function everyPoint({ who, call, fate, reuses, stops, schedules }: 
   const result = await playOut(life, async () => {
     if (stops === true) return stopEarly(life, another);
     if (schedules === true) return liveBySchedule(life, another);
+    if (awaited === true) return beAwaited(life, another);
     if (reuses === undefined) return liveThrough(life, another);
     await computeFirst(life);
     begun = calls.length;
@@ -140,6 +151,28 @@ async function stopEarly(life: Script, anotherComes: () => void): Promise<void> 
   await life.tell("retry");
   await untilEnded(2);
   must(run()?.manifests.get(2)?.chunks === 4, "without a gap it stops after four");
+}
+
+/** Requests wait for a run and for another under its id, and lead what no leader has seen. */
+async function beAwaited(life: Script, anotherComes: () => void): Promise<void> {
+  const { engine, run, broken, until, untilEnded, must } = life;
+  const wait = (): void => void engine.instances[0]?.waitFor("r", 8_000);
+  broken.chunks.add(5);
+  const request = { id: "r", chunks: 13, packSize: 2, cap: 4, tolerate: { chunks: 2 } } as const;
+  await life.submit(request);
+  wait();
+  await life.world.until(() => run()?.state !== undefined, 3_000);
+  anotherComes();
+  await untilEnded(1);
+  must(run()?.manifests.get(1)?.folded === 12, "chunk 5 is the gap");
+  broken.chunks.clear();
+  const old = run()?.uid;
+  await life.tell("delete");
+  await until("the run is deleted", () => run() === undefined);
+  await life.submit({ ...request, chunks: 5 });
+  wait();
+  await untilEnded(1);
+  must(run()?.uid !== old && run()?.manifests.get(1)?.complete === true, "the second run is complete");
 }
 
 const files = { chunks: 13, packSize: 2, list: true } as const;

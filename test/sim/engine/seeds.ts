@@ -20,6 +20,8 @@ export const unevenFrom = 3_000_000;
 export const stoppingFrom = 4_000_000;
 /** From this seed on attempts are pauses apart, and code asks for later ones or ends its run. */
 export const waitingFrom = 5_000_000;
+/** From this seed on requests wait for runs, and lead them. */
+export const awaitedFrom = 6_000_000;
 
 export const kinds: readonly Worlds[] = [
   { title: "anything happens", from: 1, usual: 60, deep: 150 },
@@ -36,6 +38,7 @@ export const kinds: readonly Worlds[] = [
     title: "attempts wait, and code asks for later ones or ends its run",
     ...{ from: waitingFrom, usual: 12, deep: 60 },
   },
+  { title: "requests wait for runs, and lead them", from: awaitedFrom, usual: 12, deep: 60 },
 ];
 /** Worlds in which the code of instances changes have negative seeds. */
 const changing = { usual: 32, deep: 50 };

@@ -6,7 +6,7 @@ import { hopelessCode } from "./checks/reasons.ts";
 import { putSpecBack } from "./losses.ts";
 import { type Company, changeCode, codes, join, strike } from "./mishaps.ts";
 import { type EndBound, quiet } from "./quiet.ts";
-import { lossyFrom, stoppingFrom, unevenFrom, waitingFrom } from "./seeds.ts";
+import { awaitedFrom, lossyFrom, stoppingFrom, unevenFrom, waitingFrom } from "./seeds.ts";
 import { deepTree, type SimulationResult, type Stage, stage } from "./stage.ts";
 import { storm } from "./storm.ts";
 import { unevenWorld } from "./uneven.ts";
@@ -17,17 +17,19 @@ import { askAtTimes, waitingMs, waitingOf } from "./waiting.ts";
  * One whole world from one seed: some instances, one to three runs, bad networks and queues, and again and again a
  * blow for one of them or a command at the worst moment; then a quiet time in which all has to come to its end. A
  * negative seed gives a world in which the code of instances is changed and changed back, one from `lossyFrom` on a
- * world in which storage loses what it had, one from `unevenFrom` on a world of unlike packs (`uneven.ts`), one from `stoppingFrom` on a world of runs that may stop, and
- * one from `waitingFrom` on a world of attempts that wait (`waiting.ts`).
+ * world in which storage loses what it had, one from `unevenFrom` on a world of unlike packs (`uneven.ts`), one from `stoppingFrom`
+ * on a world of runs that may stop, one from `waitingFrom` on a world of attempts that wait (`waiting.ts`), and one from
+ * `awaitedFrom` on a world of requests that wait for runs.
  */
 export async function simulate(of: number): Promise<SimulationResult> {
   const seed = Math.abs(of);
   const deep = seed % 3 !== 0;
-  const waiting = seed >= waitingFrom;
-  const stopping = seed >= stoppingFrom && !waiting;
+  const awaited = seed >= awaitedFrom;
+  const waiting = seed >= waitingFrom && !awaited;
+  const stopping = seed >= stoppingFrom && !waiting && !awaited;
   const special = stopping || waiting;
-  if (seed >= unevenFrom && !special) return unevenWorld(seed);
-  const lossy = special ? seed % 4 === 3 : seed >= lossyFrom;
+  if (seed >= unevenFrom && !special && !awaited) return unevenWorld(seed);
+  const lossy = special || awaited ? seed % 4 === 3 : seed >= lossyFrom;
   let paceMs = 0;
   const chunkMs = (_chunk: number, random: Random): number => paceMs * (0.2 + random.number());
   const packLimitMs = [5_000, 60_000, 300_000][seed % 3] as number;
@@ -68,7 +70,7 @@ export async function simulate(of: number): Promise<SimulationResult> {
   const bounded = special || seed % 6 !== 5 ? plain : plain.map((one) => ({ ...one, maxCost: 0.001 }));
   const requests = special ? plain.map((request) => changed(request, random)) : bounded;
   const askNoMore = waiting ? askAtTimes(play) : () => {};
-  const people = users(company, requests, of < 0);
+  const people = users(company, requests, { changing: of < 0, awaited });
   breakSome(play, requests[0]);
   // Without a draw, so that the other worlds stay as they are.
   if (seed % 4 === 2) for (let chunk = 1; chunk < 400; chunk += 6) broken.flaky.set(chunk, 0.5);

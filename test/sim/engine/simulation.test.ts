@@ -108,6 +108,7 @@ test.each([
   ["worker", "a run that stops", { stops: true }, 50],
   ["instance", "a run that stops", { stops: true }, 50],
   ["leader", "schedules", { schedules: true }, 50],
+  ["instance", "runs that requests wait for", { awaited: true }, 50],
 ] as const)(
   "one %s of %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
   async (who, _, of, callsMin) => {

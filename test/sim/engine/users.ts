@@ -28,8 +28,15 @@ interface Accepted {
   readonly generation: number;
 }
 
-/** `changing`: whoever retries has the code of now, and submits a run that takes what other code has computed. */
-export function users(company: Company, requests: readonly SubmitRequest[], changing = false): Users {
+/**
+ * `changing`: whoever retries has the code of now, and submits a run that takes what other code has computed. `awaited`: whoever
+ * submits then waits for the run by a request to some instance.
+ */
+export function users(
+  company: Company,
+  requests: readonly SubmitRequest[],
+  { changing, awaited }: { readonly changing: boolean; readonly awaited: boolean },
+): Users {
   const { play, weather } = company;
   const { world, judge } = play;
   const { random } = world;
@@ -58,6 +65,9 @@ export function users(company: Company, requests: readonly SubmitRequest[], chan
     going(async (client) => {
       const { uid } = await submit(client, { ...requestOf(request), keepPartials: changing });
       submitted.push({ id: request.id, uid });
+      if (!awaited) return;
+      const there = play.engine.instances.filter((one) => !one.isDead());
+      void there[Math.floor(random.number() * there.length)]?.waitFor(request.id, random.number() * 20_000);
     });
   };
   const tell = (id: string, change: Change): void =>

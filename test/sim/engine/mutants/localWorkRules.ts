@@ -4,6 +4,10 @@ const small = "a small run is computed where it is led, and no message of it goe
 const longer = "what takes longer than planned goes to others in time, though the leader has taken it";
 
 /** What the leader hands to the worker of its own process (rule *send order*). */
+const awaited = "a run that a request waits for is led by it, before its wake is polled";
+const relieved = "a wake takes the place of the request that leads";
+const inTime = "a request that leads a long run is answered in time, and the run goes on";
+
 export const localWorkRules: readonly Mutant[] = [
   {
     without: "handing work to the leader's own worker",
@@ -33,5 +37,26 @@ export const localWorkRules: readonly Mutant[] = [
       "clock.after(limits.beginsHereMs, leave(enqueue))",
       "clock.after(1e9, leave(enqueue))",
     ),
+  },
+  {
+    without: "the request that leads what nobody has led",
+    rule: "send order",
+    killedBy: "the scenario's own end",
+    cases: [awaited],
+    edits: edit("awaitRun", 'phase === "waiting" ? lead?.(answered.signal) : undefined', "undefined"),
+  },
+  {
+    without: "the relief of a request that leads by a wake",
+    rule: "send order",
+    killedBy: "the scenario's own end",
+    cases: [relieved],
+    edits: edit("Coordinator", "relieved.abort();", ""),
+  },
+  {
+    without: "handing over what a request leads when it is answered",
+    rule: "send order",
+    killedBy: "the scenario's own end",
+    cases: [inTime],
+    edits: edit("awaitRun", "answered.abort();", ""),
   },
 ];

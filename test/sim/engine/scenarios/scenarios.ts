@@ -1,4 +1,5 @@
 import type { SimulationResult } from "../stage.ts";
+import { awaited } from "./awaited.ts";
 import { backOff } from "./backOff.ts";
 import { besideHung } from "./besideHung.ts";
 import { byHand } from "./byHand.ts";
@@ -44,6 +45,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   ...endless,
   ...rest,
   ...localWork,
+  ...awaited,
   ...lost,
   ...inFlight,
   ...besideHung,
