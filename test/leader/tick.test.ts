@@ -175,7 +175,7 @@ test("over a record of an older version an app leads again, above the terms that
   expect(await stateOf("r")).toMatchObject({ term: 58 });
 });
 
-test("a request that waits leads until it is answered, and another one in its process leads nothing meanwhile", async () => {
+test("a request that waits leads until it is answered, and the next wake takes over what it leads", async () => {
   const { storage, names, world, addRun } = leadInMemory();
   await addRun("r");
   const clock = world.clock();
@@ -187,24 +187,27 @@ test("a request that waits leads until it is answered, and another one in its pr
       loop: { loopMs: 2_000, fastLoopMs: 100 },
     },
   );
-  const tick = (startedBy: TickRequest["startedBy"], stopping: AbortSignal) =>
-    one.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping });
-  const [answered, stop] = [new AbortController(), new AbortController()];
+  const tick = (startedBy: TickRequest["startedBy"], stopping: AbortController) =>
+    one.tick({ startedBy, startedAtMonotonicMs: clock.monotonicMs(), stopping: stopping.signal });
+  const [answered, process] = [new AbortController(), new AbortController()];
 
-  const waiting = tick("wait", answered.signal);
+  const waiting = tick("wait", answered);
   await world.advance(1_000);
-  expect(await tick("wait", stop.signal)).toEqual({ kind: "busy" });
+  expect(await tick("wait", answered)).toEqual({ kind: "busy" });
   answered.abort();
   const atMs = world.nowMs();
   expect(await world.finish(waiting)).toMatchObject({ kind: "led", term: 1, handedOver: true });
   expect(world.nowMs() - atMs).toBeLessThan(100);
   expect(await storage.queues.peek(names.wake, 32)).toHaveLength(1);
 
-  const next = tick("wait", new AbortController().signal);
+  const answeredLater = new AbortController();
+  const next = tick("wait", answeredLater);
   await world.advance(1_000);
-  const led = tick("wake", stop.signal);
-  expect(await world.finish(next)).toMatchObject({ kind: "led", term: 2, handedOver: true });
-  await world.advance(1_000);
-  stop.abort();
-  expect(await world.finish(led)).toMatchObject({ kind: "led", term: 3 });
+  const woken = tick("wake", process);
+  expect(await world.finish(next)).toEqual({ kind: "busy" });
+  expect(await tick("tick", process)).toEqual({ kind: "busy" });
+  answeredLater.abort();
+  await world.advance(5_000);
+  process.abort();
+  expect(await world.finish(woken)).toMatchObject({ kind: "led", term: 2, cause: "stopping" });
 });

@@ -20,7 +20,7 @@ import { anyRunToLead } from "./poll/markers.ts";
 import type { CoordinatorPorts, Leader, Term } from "./term.ts";
 
 export interface TickRequest {
-  /** `wait`: a request that waits for a run. It races once, and a tick or a wake takes its place. */
+  /** `wait`: a request that waits for a run. It races once, and the next tick or wake takes over what it leads. */
   readonly startedBy: "tick" | "wake" | "wait";
   /** When the host began this invocation, on the monotonic clock: the budget counts from there. */
   readonly startedAtMonotonicMs: number;
@@ -62,8 +62,8 @@ export class Coordinator {
   readonly #lease: ContentLease;
   readonly #expiry: Expiry;
   #busy = false;
-  /** Has a request that waits hand over, and resolves once it has. */
-  #relieve = (): Promise<void> => Promise.resolve();
+  /** Of a request that races or leads: from now on it goes on until this signal fires, and for another invocation. */
+  #takeOver: ((stopping: AbortSignal | undefined) => Promise<TickOutcome>) | undefined;
   /** The term that this process leads. */
   #term: Term | undefined;
   #wokenMeanwhile = false;
@@ -92,44 +92,53 @@ export class Coordinator {
    * is left or the budget ends. A tick and a wake do the same; in one process only one of them does it at a time.
    */
   readonly tick = async (request: TickRequest): Promise<TickOutcome> => {
-    const { startedBy } = request;
-    const woken = startedBy === "wake";
-    if (startedBy !== "wait") await this.#relieve();
-    if (this.#busy) {
-      this.#wokenMeanwhile ||= woken;
-      if (woken) {
-        // A leader that hands over wakes others, and who waits for its lease here would poll only after a pause.
-        this.#contending.abort();
-        this.pollNow();
-      }
-      return { kind: "busy" };
+    const { startedBy, stopping } = request;
+    if (!this.#busy) return startedBy === "wait" ? this.#lend(request) : this.#tick(request);
+    if (startedBy === "wake") {
+      this.#wokenMeanwhile = true;
+      // A leader that hands over wakes others, and who waits for its lease here would poll only after a pause.
+      this.#contending.abort();
+      this.pollNow();
     }
+    if (startedBy === "wait") return { kind: "busy" };
+    return (await this.#takeOver?.(stopping)) ?? { kind: "busy" };
+  };
+
+  /** A tick until the request is answered, or, once another invocation has taken it over, until that one must stop. */
+  #lend(request: TickRequest): Promise<TickOutcome> {
+    const stop = new AbortController();
+    const end = (): void => stop.abort();
+    const follow = (signal: AbortSignal | undefined): void =>
+      signal?.aborted ? end() : signal?.addEventListener("abort", end);
+    follow(request.stopping);
+    const over = this.#tick({ ...request, stopping: stop.signal });
+    const taken = Promise.withResolvers<TickOutcome>();
+    this.#takeOver = (stopping) => {
+      this.#takeOver = undefined;
+      request.stopping?.removeEventListener("abort", end);
+      follow(stopping);
+      taken.resolve({ kind: "busy" });
+      return over;
+    };
+    return Promise.race([over, taken.promise]);
+  }
+
+  async #tick(request: TickRequest): Promise<TickOutcome> {
     this.#busy = true;
-    const ended = Promise.withResolvers<void>();
-    const relieved = new AbortController();
-    let { stopping } = request;
-    if (startedBy === "wait") {
-      stopping = AbortSignal.any([relieved.signal, ...(stopping === undefined ? [] : [stopping])]);
-      this.#relieve = () => {
-        relieved.abort();
-        return ended.promise;
-      };
-    }
     const stop = (): void => this.#contending.abort();
-    stopping?.addEventListener("abort", stop);
+    request.stopping?.addEventListener("abort", stop);
     let raced: Raced;
     try {
       do {
         // A wake that came after our list of the markers must not be lost with it.
         this.#wokenMeanwhile = false;
-        raced = await this.#race({ ...request, stopping });
+        raced = await this.#race(request);
       } while (this.#wokenMeanwhile && raced.outcome.kind === "nothingToLead");
     } finally {
-      stopping?.removeEventListener("abort", stop);
+      request.stopping?.removeEventListener("abort", stop);
       this.#busy = false;
       this.#wokenMeanwhile = false;
-      this.#relieve = () => Promise.resolve();
-      ended.resolve();
+      this.#takeOver = undefined;
     }
     // The wake is made visible only after the release, or whoever it calls would find the lease held; and only
     // when this process can answer it too.
@@ -137,7 +146,7 @@ export class Coordinator {
     // What runs after its invocation has ended, the host may stop at any moment.
     await raced.local?.settled();
     return raced.outcome;
-  };
+  }
 
   /** Has the leader of this process poll now; false where it does not lead. */
   readonly pollNow = (): boolean => {

@@ -20,4 +20,8 @@ export const failedSeeds: ReadonlyArray<readonly [number, string]> = [
     -99_023,
     "A run at its max cost rested while instances with other code put its packs back, again and again.",
   ],
+  [
+    6_000_539,
+    "A run at its max cost never rested, because nobody recorded that its packs had been taken and lost.",
+  ],
 ];

@@ -125,7 +125,8 @@ function follow(judging: Judging, piece: Piece, resend: (judgement: Judgement) =
   const { notes } = draft;
   const seen = seeWork(draft, judging, piece);
   const judgement = judge(seen);
-  if (judgement.is === "taken") keepTaken(draft, seen);
+  // Also of what cannot be resent within the max cost of its run, which then rests.
+  if (judgement.is === "taken" || resends.has(judgement.do)) keepTaken(draft, seen);
   // While packs wait, nobody waits for one that was taken.
   if (judgement.is === "taken" && notes.drained)
     notes.lostInMs = Math.min(notes.lostInMs, seen.dueMs - seen.nowMs);

@@ -5,7 +5,7 @@ const longer = "what takes longer than planned goes to others in time, though th
 
 /** What the leader hands to the worker of its own process (rule *send order*). */
 const awaited = "a run that a request waits for is led by it, before its wake is polled";
-const relieved = "a wake takes the place of the request that leads";
+const takenOver = "a wake takes over what a request leads";
 const inTime = "a request that leads a long run is answered in time, and the run goes on";
 
 export const localWorkRules: readonly Mutant[] = [
@@ -46,11 +46,11 @@ export const localWorkRules: readonly Mutant[] = [
     edits: edit("awaitRun", 'phase === "waiting" ? lead?.(answered.signal) : undefined', "undefined"),
   },
   {
-    without: "the relief of a request that leads by a wake",
+    without: "the wake that takes over what a request leads",
     rule: "send order",
     killedBy: "the scenario's own end",
-    cases: [relieved],
-    edits: edit("Coordinator", "relieved.abort();", ""),
+    cases: [takenOver],
+    edits: edit("Coordinator", '(await this.#takeOver?.(stopping)) ?? { kind: "busy" }', '{ kind: "busy" }'),
   },
   {
     without: "handing over what a request leads when it is answered",
