@@ -15,6 +15,8 @@ export interface Script extends Stage {
   run(id?: string): RunRecord | undefined;
   submit(request: SubmitRequest): Promise<void>;
   tell(change: Change["kind"] | Change, id?: string): Promise<void>;
+  /** For how long it waits for what has to come about; ten minutes, so that a broken world is soon seen. */
+  patienceMs: number;
   /** Lets time pass until this holds; that it comes about is part of the scenario. */
   until(what: string, holds: () => boolean, limitMs?: number): Promise<void>;
   /** Until the run of this id has ended in a generation and its marker is gone. */
@@ -50,12 +52,13 @@ export function scriptOn(on: Stage): Script {
   const { world, judge, engine, must } = on;
   const run = (id = "r"): RunRecord | undefined =>
     judge.ledger.current(id, "spec") ?? judge.ledger.current(id, "marker");
-  const until = async (what: string, holds: () => boolean, limitMs = 3_000_000): Promise<void> => {
+  const until = async (what: string, holds: () => boolean, limitMs = script.patienceMs): Promise<void> => {
     await world.until(() => holds() || judge.violations.length > 0, limitMs);
     must(holds(), `it did not come to this: ${what}`);
   };
-  return Object.assign(on, {
+  const script = Object.assign(on, {
     replaces: true,
+    patienceMs: 600_000,
     run,
     until,
     async submit(request: SubmitRequest) {
@@ -93,7 +96,10 @@ export function scriptOn(on: Stage): Script {
       must(state?.phase === phase && state.generation === generation, `${id} is ${is}, not ${phase}`);
     },
   });
+  return script;
 }
+
+export const hourMs = 3_600_000;
 
 /** A leader and workers apart, so that each can be struck alone. */
 export const leaderOnly = { works: false, breakAfterMs: 4_000, tickEveryMs: 1_000 } as const;

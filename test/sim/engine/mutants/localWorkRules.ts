@@ -43,7 +43,7 @@ export const localWorkRules: readonly Mutant[] = [
     rule: "send order",
     killedBy: "the scenario's own end",
     cases: [awaited],
-    edits: edit("awaitRun", 'phase === "waiting" ? lead?.(answered.signal) : undefined', "undefined"),
+    edits: edit("awaitRun", 'phase === "waiting" ? lead', 'phase === "planning" ? lead'),
   },
   {
     without: "the wake that takes over what a request leads",

@@ -60,7 +60,7 @@ const takenOver = () =>
 const answeredInTime = () =>
   play({ seed: 113, chunkMs: () => 60 * seconds }, async (script) => {
     await idleInstance(script);
-    holdWakes(script, 600 * seconds);
+    holdWakes(script, 60 * seconds);
     await script.submit({ id: "r", chunks: 4, packSize: 1 });
     const tookMs = waited(script, "r", 5 * seconds);
     await script.until("the request is answered", () => tookMs() !== undefined, 60 * seconds);
@@ -74,7 +74,7 @@ const answeredInTime = () =>
 const dies = () =>
   play({ seed: 114, chunkMs: () => 2 * seconds }, async (script) => {
     await idleInstance(script);
-    holdWakes(script, 600 * seconds);
+    holdWakes(script, 60 * seconds);
     await script.submit({ id: "r", chunks: 6, packSize: 1 });
     waited(script, "r", 50 * seconds);
     await script.until("the request leads", () => script.run()?.state?.term === 1, 2 * seconds);

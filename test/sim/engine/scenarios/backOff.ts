@@ -1,7 +1,7 @@
 import { failRun, retryLater } from "../../../../src/engine/calculation/asks.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import { clearQueue } from "../hostile.ts";
-import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
+import { hourMs, leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { idleCalls, mustCostNothing } from "./rest.ts";
 import type { Scenario } from "./scenarios.ts";
 
@@ -41,6 +41,7 @@ function mustEndBy(script: Script, ms: number): void {
 const allWait = (of: "chunks" | "plan") =>
   play({ seed: 71, chunkMs: () => 500 }, async (script) => {
     const { world, run, must } = script;
+    script.patienceMs = hourMs;
     const idle = await idleCalls(script);
     const fromMs = world.nowMs();
     until(script, fromMs + 50 * minutes, () => retryLater(reason, 3_600));

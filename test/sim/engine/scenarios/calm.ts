@@ -1,5 +1,5 @@
 import { seededRandom } from "../../../support/virtualClock.ts";
-import { leaderOnly, play, workerOnly } from "../script.ts";
+import { hourMs, leaderOnly, play, workerOnly } from "../script.ts";
 import type { SimulationResult } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
 
@@ -21,6 +21,7 @@ async function calmWorld(seed: number): Promise<SimulationResult> {
   const chunkMs = (_chunk: number, random: { number(): number }) => packMs * (0.8 + 0.4 * random.number());
   return play({ seed, chunkMs, calm: true }, async (script) => {
     const { world, judge } = script;
+    script.patienceMs = hourMs;
     script.start(leaderOnly);
     for (let left = threads; left > 0; left -= 8) script.start({ ...workerOnly, threads: Math.min(left, 8) });
     const startMs = world.nowMs();
@@ -51,6 +52,7 @@ async function sharedWorld(seed: number): Promise<SimulationResult> {
   const chunkMs = (_chunk: number, random: { number(): number }) => packMs * (0.5 + random.number());
   return play({ seed, chunkMs, calm: true }, async (script) => {
     const { world, judge } = script;
+    script.patienceMs = hourMs;
     script.start(leaderOnly);
     for (let left = threads; left > 0; left -= 4) script.start({ ...workerOnly, threads: Math.min(left, 4) });
     const ids = Array.from({ length: runs }, (_, run) => `r${run}`);

@@ -3,7 +3,7 @@ import { InputError } from "../../../../src/engine/model/errors.ts";
 import { refusedText } from "../../../../src/engine/model/identity.ts";
 import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames } from "../../../support/engineWorld.ts";
-import { play, type Script } from "../script.ts";
+import { hourMs, play, type Script } from "../script.ts";
 import { deepTree } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
 
@@ -55,6 +55,7 @@ export const changedCode: Readonly<Record<string, Scenario>> = {
   "a run whose code nobody has fails with what to do, and a retry by other code is refused": () =>
     play({ seed: 32, chunkMs: () => 800 }, async (script) => {
       const { run, must } = script;
+      script.patienceMs = hourMs;
       await changeAll(script);
       await script.untilEnded();
       script.mustBe("failed");
@@ -66,6 +67,7 @@ export const changedCode: Readonly<Record<string, Scenario>> = {
   "one instance with the right code is enough beside others with other code": () =>
     play({ seed: 136, chunkMs: () => 40_000 }, async (script) => {
       const { world, run, must } = script;
+      script.patienceMs = hourMs;
       script.start(before);
       script.start(after);
       await script.submit({ id: "r", chunks: 60, packSize: 1 });

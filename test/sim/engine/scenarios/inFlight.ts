@@ -1,7 +1,7 @@
 import { simNames as names } from "../../../support/engineWorld.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { Weather } from "../../../support/network.ts";
-import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
+import { hourMs, leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { isHeartbeat } from "../storm.ts";
 import { platform } from "./endless.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -80,6 +80,7 @@ export const inFlight: Readonly<Record<string, Scenario>> = {
   "a message that comes back while its resend is computed begins nothing": () =>
     play({ seed: 99, chunkMs: () => 15 * 60_000, packLimitMs: 30 * 60_000 }, async (script) => {
       const { world, judge } = script;
+      script.patienceMs = hourMs;
       script.start(leaderOnly);
       const victim = script.start({ ...workerOnly, threads: 1 });
       await script.submit({ id: "r", chunks: 1, packSize: 1 });

@@ -1,6 +1,6 @@
 import { limits } from "../../../../src/engine/model/limits.ts";
 import { spentOf } from "../../../../src/engine/model/spent.ts";
-import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
+import { hourMs, leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { idleCalls, mustCostNothing } from "./rest.ts";
 import type { Scenario } from "./scenarios.ts";
 
@@ -70,6 +70,7 @@ export const maxCosts: Readonly<Record<string, Scenario>> = {
   "workers die with packs of a run at its max cost, which are sent again once it may cost more": () =>
     play({ seed: 173, chunkMs: () => 3 * packMs }, async (script) => {
       const { run, world, must } = script;
+      script.patienceMs = hourMs;
       script.start(leaderOnly);
       const workers = Array.from({ length: 4 }, () => script.start(workerOnly));
       await script.submit({ id: "r", chunks: 200, packSize: 1, maxCost });

@@ -3,7 +3,7 @@ import { runBlobs } from "../../../../src/engine/model/runBlobs.ts";
 import { simNames as names } from "../../../support/engineWorld.ts";
 import type { FarCall } from "../../../support/farStorage.ts";
 import type { Fate, Weather } from "../../../support/network.ts";
-import { leaderOnly, play, type Script, workerOnly } from "../script.ts";
+import { hourMs, leaderOnly, play, type Script, workerOnly } from "../script.ts";
 import { deepTree, type SimulationResult } from "../stage.ts";
 import type { Scenario } from "./scenarios.ts";
 
@@ -180,6 +180,7 @@ export const zombies: Readonly<Record<string, Scenario>> = {
   "storage refuses partials for minutes, longer than all attempts of a pack take": () =>
     play({ seed: 34, chunkMs: () => 100 }, async (script) => {
       const { run, must, world } = script;
+      script.patienceMs = hourMs;
       script.start(leaderOnly);
       let refused = 0;
       const away: Weather<FarCall> = {
