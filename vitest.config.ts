@@ -57,7 +57,7 @@ const deepUnit = [
 ];
 
 /** Whole runs with real processes that `npm test` plays; the others of their folder are deep. */
-const e2e = ["test/e2e/{up,engineSteering,local,tokenHost,terminal}.test.ts"];
+const e2e = ["test/e2e/{up,engineSteering,local,tokenHost}.test.ts"];
 /** Of the model of the platform, what guards a promise; the others of its folder tell how fast it is. */
 const scale = ["test/sim/scale/{leading,sharedCores}.test.ts"];
 
