@@ -29,8 +29,9 @@ function* wrongWith(before: State, next: State, lostByHand = false): Generator<s
   if (next.termid !== before.termid && next.term === before.term) yield "two writers are in one term";
   if (next.termid === before.termid && next.sequence <= before.sequence)
     yield `it follows ${before.sequence}`;
-  if (next.command < before.command) yield `command ${next.command} follows ${before.command}`;
-  if (next.turn < before.turn) yield `turn ${next.turn} follows ${before.turn}`;
+  // A submit makes a marker anew that an operator has deleted, and its commands and turns begin anew.
+  if (next.command < before.command && !lostByHand) yield `command ${next.command} follows ${before.command}`;
+  if (next.turn < before.turn && !lostByHand) yield `turn ${next.turn} follows ${before.turn}`;
   if (next.generation < before.generation) yield `generation ${next.generation} follows ${before.generation}`;
   if (next.generation > before.generation) {
     // A state that was put back may have been final before.
