@@ -1,10 +1,10 @@
-import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { loadCalculations } from "../../src/calculations/registry.ts";
 import type { Calculations } from "../../src/engine/calculation/contract.ts";
-import { ConfigError } from "../../src/engine/model/errors.ts";
+import { ConfigError, messageOf } from "../../src/engine/model/errors.ts";
 import { threadFile, threadStart } from "../../src/engine/worker/threads/threadStart.ts";
 import { builtIn } from "../sql/builtIn.ts";
+import type { LoadReport } from "./loadThread.ts";
 
 /** The limit for the start of a thread and one file; enough on a busy machine. */
 export const loadMsMin = 15_000;
@@ -35,28 +35,40 @@ export async function loadFiles(files: readonly string[], loading: Loading): Pro
   return await loadCalculations(files, builtIn);
 }
 
+/** Loads the files beside each other in a new thread, since this process keeps what it has loaded. Throws only `AbortError`. */
+export async function tryFiles(files: readonly string[], loading: Loading) {
+  try {
+    const { error, hashes } = await loadInThread(files, loading);
+    return { error, hashes: new Map(Object.entries(hashes)) };
+  } catch (error) {
+    if (error instanceof ConfigError) return { error: messageOf(error), hashes: new Map<string, string>() };
+    throw error;
+  }
+}
+
 async function loadInThread(files: readonly string[], { signal, limitMs = loadMsMin }: Loading) {
-  const workerData = files.map((file) => pathToFileURL(file).href);
   const output = { stdout: true, stderr: true };
   const worker = new Worker(threadFile(import.meta.dirname, "loadThread"), {
-    workerData,
+    workerData: files,
     ...output,
     ...threadStart(memoryMb),
   });
   // This process prints the same when it loads the file.
   for (const stream of [worker.stdout, worker.stderr]) stream.resume();
 
-  const done = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<LoadReport>();
   let loaded = 0;
-  const fail = (what: string): void =>
-    done.reject(new ConfigError("bad-calculation-file", `${files[loaded]}: loading the file ${what}`));
+  const fail = (what: string): void => {
+    const file = files[loaded] ?? files.at(-1);
+    done.reject(new ConfigError("bad-calculation-file", `${file}: loading the file ${what}`));
+  };
   const late = (): void => fail(`${notEndedInTime} ${limitMs / 1000} s`);
   let timer = setTimeout(late, limitMs);
-  worker.on("message", () => {
-    clearTimeout(timer);
+  worker.on("message", (message: "loaded" | LoadReport) => {
+    if (message !== "loaded") return done.resolve(message);
     loaded += 1;
-    if (loaded === files.length) done.resolve();
-    else timer = setTimeout(late, limitMs);
+    clearTimeout(timer);
+    timer = setTimeout(late, limitMs);
   });
   worker.on("error", (error: Error) => fail(`crashed its thread: ${error.message}`));
   worker.on("exit", () =>
@@ -68,7 +80,7 @@ async function loadInThread(files: readonly string[], { signal, limitMs = loadMs
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   try {
-    await done.promise;
+    return await done.promise;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);

@@ -18,7 +18,7 @@ import type { OwnCalculation } from "../render/instances.ts";
 
 /**
  * How one more calculation joins running instances: `up --add FILE` puts the file's path beside the state file, in the user's
- * private folder, and the running `up` takes it, restarts its instances one by one and answers. Code never comes over HTTP.
+ * private folder, and the running `up` takes it, restarts its instances and answers. Code never comes over HTTP.
  *
  * Not promised: that two at the same moment both get an answer.
  */
@@ -27,7 +27,7 @@ const answered = (stateFile: string): string => stateFile.replace(/json$/, "adde
 
 const answerSchema = z.object({ file: z.string(), error: z.string().optional() });
 
-/** Instances restart one after the other, each within the time of a start. */
+/** Instances restart half at a time, each within the time of a start. */
 const answerMs = 120_000;
 const pollMs = 100;
 

@@ -51,7 +51,10 @@ export function addUp(program: Command, session: Session): void {
     .option("--calculation <file...>", "files of your own calculations")
     .addOption(envOption())
     .option("--add <file>", "load one more file of a calculation into the running instances, and end")
-    .option("--watch", "reload the files of --calculation when they change, one instance at a time")
+    .option(
+      "--watch",
+      "reload the files of --calculation and what they import when they change, half of the instances at a time",
+    )
     .option("--detach", 'run in the background; "leasefold down" stops it')
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<Options>();

@@ -28,6 +28,19 @@ export function hashNow(url: string): string {
   }
 }
 
+/** The hash of one file as it is now. */
+export function fileHashNow(url: string): string {
+  try {
+    return hashOf(url);
+  } catch {
+    return "gone";
+  }
+}
+
+/** The URLs of all files behind a loaded file, those of packages among them, with their hashes as they were loaded. */
+export const loadedFiles = (url: string): readonly (readonly [string, string])[] =>
+  graphOf(url).map((file) => [file, loaded.get(file) ?? fileHashNow(file)]);
+
 /** The paths of the user's own files behind a loaded file, itself first. */
 export const filesBehind = (url: string): readonly string[] =>
   graphOf(url)
