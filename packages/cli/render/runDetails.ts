@@ -132,7 +132,7 @@ function factsOf(view: Told, width: number): readonly Fact[] {
       "computed by",
       `${countOf(computedBy.instances, "instance")}, ${countOf(computedBy.threads, "thread")}`,
     );
-  const inFlight = view.active && packs !== undefined ? inFlightText(packs, computedBy) : "";
+  const inFlight = inFlightText(view, computedBy);
   if (inFlight !== "") add("in flight", inFlight);
   const over = view.generations === undefined ? "" : ` in ${view.generations.length} generations`;
   add("elapsed", `${duration(view.elapsedS)}${over}${timeLeft === undefined ? "" : `, ${leftOf(timeLeft)}`}`);

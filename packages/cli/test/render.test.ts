@@ -280,6 +280,15 @@ describe("a run", () => {
     expect(runDetails(printed(), { ...view, active: false })).not.toContain("in flight    ");
   });
 
+  it("does not call lost packs of a paused run in flight", () => {
+    const paused = { ...view, paused: true };
+    const text = (more: object) => runDetails(printed(), { ...paused, ...more }).replaceAll(/\s+/g, " ");
+    expect(text({})).toContain("in flight none is seen; 35 that were sent wait for the run to go on");
+    expect(text({ computedBy: { instances: 1, threads: 2 } })).toContain(
+      "in flight 35: 2 computed by 1 instance, 33 wait for the run to go on",
+    );
+  });
+
   it("is told in full, one fact a line, within 80 columns", () => {
     const text = runDetails(printed(), view);
     expect(text).toBe(`primes-20261121-7f3k2a  computing

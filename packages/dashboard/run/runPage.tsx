@@ -63,7 +63,7 @@ function Body(of: {
   const map = usePoll<PackMap>(planned ? `${path}/map` : undefined, everyMs);
   const found = usePoll<Workers>(view.active ? "workers" : undefined, everyMs);
   const computedBy = found.value?.runs.find(({ uid }) => uid === view.uid);
-  const inFlight = view.active && view.packs !== undefined ? inFlightText(view.packs, computedBy) : "";
+  const inFlight = found.value === undefined ? "" : inFlightText(view, computedBy);
   const timeline = usePoll<Timeline>(`${path}/timeline`, everyMs);
   // What ends a run, a retry of it and a new term are shown without waiting for the next turn.
   const turn = `${view.active} ${view.generation} ${view.terms.length}`;

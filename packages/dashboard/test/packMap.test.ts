@@ -72,6 +72,18 @@ test("a cell tells who computes its packs and for how long, at most three of the
   );
 });
 
+test("packs of a paused run that were sent are not called in flight, because nobody finds out which are lost", () => {
+  expect([2, 3].map((index) => cellText(cellOf(small, index), true))).toEqual([
+    "pack 2: sent (shard 1)",
+    "pack 3: resent (shard 1)",
+  ]);
+  const packs = { total: 5, done: 1, failed: 1, sent: 4, resent: 1 };
+  const legend = legendOf(small, { active: true, paused: true, packs });
+  expect(legend.map(({ text, packs: of }) => `${text} ${of}`)).toEqual([
+    ...["done 1", "failed 1", "sent 1", "resent 1", "not sent 1"],
+  ]);
+});
+
 test("the legend counts every pack once", () => {
   for (const map of [small, large, early])
     expect(legendOf(map).reduce((sum, { packs }) => sum + packs, 0)).toBe(map.packs);
@@ -80,10 +92,12 @@ test("the legend counts every pack once", () => {
 test("beside a view the legend has the counts of the view, so that a map that is read later does not contradict it", () => {
   const packs = { total: 5, done: 2, failed: 1, sent: 5, resent: 1 };
   const counts = (active: boolean) =>
-    Object.fromEntries(legendOf(small, { active, packs }).map(({ name, packs: of }) => [name, of]));
+    Object.fromEntries(
+      legendOf(small, { active, paused: false, packs }).map(({ name, packs: of }) => [name, of]),
+    );
   expect(counts(true)).toEqual({ done: 2, failed: 1, inFlight: 1, resent: 1, notSent: 0 });
   expect(counts(false)).toEqual({ done: 2, failed: 1, inFlight: 1, resent: 1, notSent: 0 });
-  const ended = legendOf(small, { active: true, packs: { ...packs, done: 5, failed: 0 } });
+  const ended = legendOf(small, { active: true, paused: false, packs: { ...packs, done: 5, failed: 0 } });
   expect(ended.map(({ packs: of }) => of)).toEqual([5, 0, 0, 0, 0]);
 });
 

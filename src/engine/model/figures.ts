@@ -223,18 +223,26 @@ export function lostText(view: Counted, lost: Lost): string {
 
 /**
  * `12: 4 computed by 2 instances, 8 wait`: packs that were sent and have not ended. Heartbeats tell who computes them, those of long packs
- * only. Empty where nothing is in flight.
+ * only. Workers drop the packs of a paused run, and nobody finds out which are lost, so there the rest waits for the run to go on.
+ * Empty where nothing is in flight.
  */
 export function inFlightText(
-  packs: Lost & { readonly sent: number; readonly done: number },
+  view: {
+    readonly packs?: (Lost & { readonly sent: number; readonly done: number }) | undefined;
+    readonly active: boolean;
+    readonly paused: boolean;
+  },
   computedBy: { readonly instances: number; readonly threads: number } | undefined,
 ): string {
-  const flying = packs.sent - packs.done - lostOf(packs);
+  const { packs, active, paused } = view;
+  const flying = packs === undefined || !active ? 0 : packs.sent - packs.done - lostOf(packs);
   if (flying <= 0) return "";
-  if (computedBy === undefined) return count(flying);
+  const rest = paused ? "wait for the run to go on" : "wait";
+  if (computedBy === undefined)
+    return paused ? `none is seen; ${count(flying)} that were sent ${rest}` : count(flying);
   const computed = Math.min(computedBy.threads, flying);
   const by = countOf(computedBy.instances, "instance");
-  return `${count(flying)}: ${count(computed)} computed by ${by}, ${count(flying - computed)} wait`;
+  return `${count(flying)}: ${count(computed)} computed by ${by}, ${count(flying - computed)} ${rest}`;
 }
 
 /** `team=risk, date=2026-11-23`. */

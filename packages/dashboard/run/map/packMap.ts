@@ -35,14 +35,16 @@ export function cellOfShard(map: PackMap, shard: number): number | undefined {
   return pack < map.packs ? Math.floor(pack / map.packsPerCell) : undefined;
 }
 
-const parts = [
-  ["done", "done"],
-  ["failed", "failed"],
-  ["givenUp", "given up"],
-  ["inFlight", "in flight"],
-  ["resent", "resent, in flight"],
-  ["notSent", "not sent"],
-] as const;
+/** While a run is paused, nobody finds out which of the packs that were sent are lost. */
+const partsOf = (paused: boolean) =>
+  [
+    ["done", "done"],
+    ["failed", "failed"],
+    ["givenUp", "given up"],
+    ["inFlight", paused ? "sent" : "in flight"],
+    ["resent", paused ? "resent" : "resent, in flight"],
+    ["notSent", "not sent"],
+  ] as const;
 
 /** Who computes which packs of a run now, and since when by this page's clock. */
 export type AtWork = readonly {
@@ -65,10 +67,10 @@ export function atWorkText({ packs }: Cell, atWork: AtWork, nowMs: number): stri
 }
 
 /** `pack 17: done`, or `packs 500–999: 480 done, 20 in flight`, and the shard. */
-export function cellText(cell: Cell): string {
+export function cellText(cell: Cell, paused = false): string {
   const { packs, shards } = cell;
   const shard = `shard${shards.to - shards.from > 1 ? "s" : ""} ${rangeText(shards)}`;
-  const some = parts.filter(([name]) => cell[name] > 0);
+  const some = partsOf(paused).filter(([name]) => cell[name] > 0);
   if (packs.to - packs.from === 1) return `pack ${packs.from}: ${some[0]?.[1] ?? "not sent"} (${shard})`;
   return `packs ${rangeText(packs)}: ${some.map(([name, text]) => `${count(cell[name])} ${text}`).join(", ")} (${shard})`;
 }
@@ -77,7 +79,7 @@ export function cellText(cell: Cell): string {
  * The counts of the whole map, in the order of the legend. Beside a view they are those of the view, which is read more often:
  * a page must not count one thing twice and differently.
  */
-export function legendOf(map: PackMap, view?: Pick<RunView, "active" | "packs">) {
+export function legendOf(map: PackMap, view?: Pick<RunView, "active" | "packs" | "paused">) {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   const { cells } = map;
   const drawn = {
@@ -101,7 +103,7 @@ export function legendOf(map: PackMap, view?: Pick<RunView, "active" | "packs">)
     notSent: Math.max(0, map.packs - done - failed - givenUp - flying),
   };
   // Few runs end early.
-  return parts
+  return partsOf(view?.paused === true)
     .map(([name, text]) => ({ name, text, packs: counts[name] }))
     .filter(({ name, packs }) => name !== "givenUp" || packs > 0);
 }

@@ -24,7 +24,7 @@ import {
 /** All packs in one picture, at most 2,000 cells; the arrow keys and the pointer read a cell, and a table has them all. */
 export function PackMapView(of: {
   readonly map: PackMap;
-  readonly view: Pick<RunView, "active" | "packs">;
+  readonly view: Pick<RunView, "active" | "packs" | "paused">;
   readonly atWork: AtWork;
   readonly shard: number | undefined;
   readonly onShard: (shard: number | undefined) => void;
@@ -41,7 +41,7 @@ export function PackMapView(of: {
   const chosen = hovered ?? cursor ?? asked;
   // A pointer that moves over the map draws the frames anew, and not thousands of cells.
   const cellPaths = useMemo(() => <Cells map={map} grid={grid} />, [map, grid.size, grid.columns]);
-  const reading = readingOf(cellOf(map, at), atWork);
+  const reading = readingOf(cellOf(map, at), atWork, of.view.paused);
   const cellAt = (event: MouseEvent & { readonly currentTarget: Element }): number | undefined => {
     const frame = event.currentTarget.getBoundingClientRect();
     const column = Math.floor((event.clientX - frame.left) / grid.size);
@@ -87,14 +87,14 @@ export function PackMapView(of: {
       <p class="reading" aria-hidden="true">
         {chosen === undefined ? hintOf(map) : reading}
       </p>
-      <MapTable map={map} atWork={atWork} />
+      <MapTable map={map} atWork={atWork} paused={of.view.paused} />
     </div>
   );
 }
 
 const Legend = (of: {
   readonly map: PackMap;
-  readonly view?: Pick<RunView, "active" | "packs">;
+  readonly view?: Pick<RunView, "active" | "packs" | "paused">;
 }): JSX.Element => (
   <ul class="legend">
     {legendOf(of.map, of.view).map(({ name, text, packs }) => (
@@ -137,9 +137,10 @@ export function StillMap({ map }: { readonly map: PackMap }): JSX.Element {
   );
 }
 
-function readingOf(cell: Cell, atWork: AtWork): string {
+function readingOf(cell: Cell, atWork: AtWork, paused: boolean): string {
   const by = atWorkText(cell, atWork, performance.now());
-  return by === "" ? cellText(cell) : `${cellText(cell)}, computed by ${by}`;
+  const text = cellText(cell, paused);
+  return by === "" ? text : `${text}, computed by ${by}`;
 }
 
 const hintOf = ({ packsPerCell, packs }: PackMap): string =>
@@ -148,7 +149,10 @@ const hintOf = ({ packsPerCell, packs }: PackMap): string =>
     : `a cell is ${count(packsPerCell)} packs, filled as far as they are done`;
 
 const rowsShown = 50;
-const counted = ["Packs", "Shard", "Done", "Failed", "Given up", "In flight", "Resent", "Not sent"];
+const countedOf = (paused: boolean): readonly string[] => [
+  ...["Packs", "Shard", "Done", "Failed", "Given up"],
+  ...[paused ? "Sent" : "In flight", "Resent", "Not sent"],
+];
 
 const countsOf = ({ done, failed, givenUp, inFlight, resent, notSent }: Cell): readonly number[] => [
   done,
@@ -159,7 +163,13 @@ const countsOf = ({ done, failed, givenUp, inFlight, resent, notSent }: Cell): r
   notSent,
 ];
 
-function MapTable({ map, atWork }: { readonly map: PackMap; readonly atWork: AtWork }): JSX.Element {
+function MapTable(of: {
+  readonly map: PackMap;
+  readonly atWork: AtWork;
+  readonly paused: boolean;
+}): JSX.Element {
+  const { map, atWork } = of;
+  const counted = countedOf(of.paused);
   const [open, setOpen] = useState(false);
   const [openOnly, setOpenOnly] = useState(false);
   const [page, setPage] = useState(0);
@@ -176,7 +186,7 @@ function MapTable({ map, atWork }: { readonly map: PackMap; readonly atWork: AtW
                 checked={openOnly}
                 onChange={(event) => setOpenOnly(event.currentTarget.checked)}
               />
-              <span>Only cells with failed packs or packs in flight</span>
+              <span>Only cells with failed packs or packs {of.paused ? "without an end" : "in flight"}</span>
             </label>
             <span class="grow" />
             <button
