@@ -10,6 +10,7 @@ import type { RunEstimate } from "../../src/engine/client/estimate/estimateRun.t
 import { type PlanRequest, planInThread } from "../../src/engine/client/estimate/planInThread.ts";
 import { InputError, messageOf, StorageError } from "../../src/engine/model/errors.ts";
 import { namePattern, shownIdentity } from "../../src/engine/model/identity.ts";
+import { didYouMean } from "../../src/engine/model/nearNames.ts";
 import { readSettings } from "../../src/engine/model/settings.ts";
 import type { Leasefold } from "../client/leasefoldClient.ts";
 import { type InstanceApi, workersHere } from "./api.ts";
@@ -189,15 +190,21 @@ async function ofInstances(
   known: readonly string[],
 ): Promise<AskedCalculation> {
   const instances = await session.instances();
-  if (instances === undefined) throw unknown(name, known, "no instances run here that it could ask", false);
+  if (instances === undefined)
+    throw unknown(name, known, [], "no instances run here that it could ask", false);
   const there = await instances.calculations().catch((error: unknown) => {
-    const { message } = unknown(name, known, `the instances do not answer: ${messageOf(error)}`);
+    const { message } = unknown(name, known, [], `the instances do not answer: ${messageOf(error)}`);
     throw new StorageError("busy", "", undefined, message, error);
   });
   const found = there.find((one) => one.name === name);
   if (found === undefined) {
     const more = there.map((one) => one.name).filter((one) => !known.includes(one));
-    throw unknown(name, known, `the instances know ${more.length === 0 ? "no other" : more.join(", ")}`);
+    throw unknown(
+      name,
+      known,
+      more,
+      `the instances know ${more.length === 0 ? "no other" : more.join(", ")}`,
+    );
   }
   const { changed: _changed, ...described } = found;
   return {
@@ -214,10 +221,16 @@ async function ofInstances(
   };
 }
 
-function unknown(name: string, known: readonly string[], instances: string, running = true): InputError {
+function unknown(
+  name: string,
+  known: readonly string[],
+  more: readonly string[],
+  instances: string,
+  running = true,
+): InputError {
   const file = `./${namePattern.test(name) ? name : "mine"}.ts`;
   const option = running ? "--add" : "--calculation";
   const cure = `For one of your own, give its file, such as ${file}, or "leasefold up ${option} ${file}"`;
-  const here = `there is no calculation ${JSON.stringify(name)}: this command knows ${known.join(", ")}`;
+  const here = `there is no calculation ${JSON.stringify(name)}${didYouMean(name, [...known, ...more])}: this command knows ${known.join(", ")}`;
   return new InputError("unknown", "unknown-calculation", `${here}; ${instances}. ${cure}`);
 }

@@ -8,6 +8,7 @@ import { placeOf } from "../engine/calculation/placeOf.ts";
 import { ConfigError, InputError, messageOf } from "../engine/model/errors.ts";
 import { declaredVersionPattern, howToRegister, identityOf, namePattern } from "../engine/model/identity.ts";
 import { calculationLimits } from "../engine/model/limits.ts";
+import { didYouMean } from "../engine/model/nearNames.ts";
 import { primes } from "./primes.ts";
 
 /** What every app has. */
@@ -38,7 +39,8 @@ export async function loadCalculations(
     if (found !== undefined) return found;
     // A request of a megabyte may be one name.
     const shown = JSON.stringify(name.length > 80 ? `${name.slice(0, 79)}…` : name);
-    const message = `there is no calculation ${shown}; there are ${[...byName.keys()].join(", ")}; if it is your own, ${howToRegister}`;
+    const names = [...byName.keys()];
+    const message = `there is no calculation ${shown}${didYouMean(name, names)}; there are ${names.join(", ")}; if it is your own, ${howToRegister}`;
     throw new InputError("unknown", "unknown-calculation", message);
   };
   return {

@@ -1,10 +1,12 @@
 import { type Command, Option } from "commander";
 import { type ListedRun, listPhases } from "../../../src/engine/client/runs.ts";
+import { didYouMean } from "../../../src/engine/model/nearNames.ts";
 import { overviewText } from "../../../src/engine/model/overviewText.ts";
 import type { Overview } from "../../client/apiTypes.ts";
 import type { RunsOptions } from "../../client/leasefoldClient.ts";
+import { knownAndRunning } from "../askedCalculation.ts";
 import type { Session } from "../cli.ts";
-import { repeated, wholeOption } from "../options.ts";
+import { badOption, repeated, wholeOption } from "../options.ts";
 import { liveLine } from "../render/progress.ts";
 import { clipped, dropped, type Row, right, table } from "../render/table.ts";
 import {
@@ -45,6 +47,9 @@ export function addRuns(program: Command, session: Session): void {
       const api = await session.api();
       const page = await api.runs(query);
       const { runs: all } = page;
+      const more = page.cursor !== undefined;
+      const none = all.length === 0 && !more;
+      if (none && query.calculation !== undefined) await refuseTypo(session, query.calculation);
       const overview =
         since === undefined || phase !== undefined || cursor !== undefined
           ? undefined
@@ -53,12 +58,22 @@ export function addRuns(program: Command, session: Session): void {
       if (session.json()) return await session.printJson({ ...page, ...(overview && { overview }) });
       if (overview !== undefined)
         await session.print(`${overviewLines(session.cli.out, overview, since ?? "")}\n`);
-      const more = page.cursor !== undefined;
-      if (all.length === 0 && !more) return await session.print("no runs");
+      if (none) return await session.print("no runs");
       await session.cli.out.write(tableOf(session.cli.out, all));
       if (more)
         await session.note("there are more; --limit shows up to 1000, --cursor the next page (see --json)");
     });
+}
+
+/** Throws `InputError` for a name that neither a calculation has nor a run, but nearly. Others may be known elsewhere. */
+async function refuseTypo(session: Session, name: string): Promise<void> {
+  const { runs } = await (await session.api()).runs();
+  const ofRuns = runs.map((one) => ("calculation" in one ? one.calculation : ""));
+  const known = (await knownAndRunning(session)).map((one) => one.name);
+  const names = [...new Set([...known, ...ofRuns])];
+  const near = names.includes(name) ? "" : didYouMean(name, names);
+  if (near !== "")
+    throw badOption("calculation", `${JSON.stringify(name)}: there is none of that name${near}`);
 }
 
 /** What became of them, and of each that failed why, and what helps. */

@@ -23,6 +23,17 @@ describe("leasefold runs, status, cancel, cap", () => {
     );
   });
 
+  it("refuse the name of a calculation that is a typo, and list none of a calculation that has no runs", async () => {
+    const { run, client } = await cliWorld();
+    expect(await run("runs --calculation sum")).toMatchObject({ exitCode: 0, out: "no runs\n" });
+    expect(await run("runs --calculation nightly")).toMatchObject({ exitCode: 0, out: "no runs\n" });
+    const refused = await run("runs --calculation sun --since 30d");
+    expect(refused).toMatchObject({ exitCode: 2, out: "" });
+    expect(refused.err).toContain('"sun": there is none of that name (did you mean sum?)');
+    await submit(client, request);
+    expect((await run("runs --calculation smu --json")).exitCode).toBe(2);
+  });
+
   it("list runs of schedules within 80 columns too, whose ids are long", async () => {
     const { run, client, putState } = await cliWorld();
     const id = "nightly-risk-20261119T010000Z";
