@@ -75,7 +75,9 @@ function Failures(of: {
               <p class="grow">
                 <StateMark state={stateOf(one)} />{" "}
                 <a href={hashOf({ view: "run", run: one.run })}>{one.run}</a>{" "}
-                <span class="dim">{agoText((serviceNowMs() - Date.parse(one.submittedAt)) / 1_000)}</span>
+                <span class="dim since">
+                  {agoText((serviceNowMs() - Date.parse(one.submittedAt)) / 1_000)}
+                </span>
               </p>
               {readOnly || one.cure?.command !== `leasefold retry ${one.run}` ? null : (
                 <button type="button" aria-label={`Retry ${one.run} …`} onClick={() => setAsked(one.run)}>

@@ -53,7 +53,7 @@ describe.skipIf(missing)("on real instances", () => {
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByRole("heading", { name: "by-form" }).waitFor();
     await page.locator(".state", { hasText: /^complete$/ }).waitFor();
-    expect(await page.locator(".run-header .figures").innerText()).toContain("6 / 6");
+    await page.locator(".run-header .figures").getByText("6 / 6").waitFor();
 
     const downloading = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download and check" }).click();
@@ -166,9 +166,9 @@ describe.skipIf(missing)("on real instances", () => {
     for (const chunk of [3, 8]) await writeFile(`${mendedBy}.${chunk}`, "");
     await page.getByRole("button", { name: `Retry ${missingPacks} packs …` }).click();
     const dialog = page.getByRole("dialog");
-    expect(await dialog.innerText()).toContain(
-      `Computes ${missingPacks} packs (${missingPacks} chunks) without a partial`,
-    );
+    await dialog
+      .getByText(`Computes ${missingPacks} packs (${missingPacks} chunks) without a partial`)
+      .waitFor();
     await dialog.getByRole("button", { name: `Retry ${missingPacks} packs` }).click();
     await page.locator(".state", { hasText: /^complete$/ }).waitFor();
     expect(await app.result("failing")).toBe(await serialChain(12));

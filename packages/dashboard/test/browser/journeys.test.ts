@@ -109,12 +109,13 @@ describe.skipIf(missing)("on the fixture", () => {
     await tabTo(page, "Cell of the pack map");
     const map = page.getByRole("slider");
     await page.keyboard.press("End");
-    expect(await map.getAttribute("aria-valuetext")).toBe("pack 144: not sent (shard 6)");
+    const reading = () => map.getAttribute("aria-valuetext");
+    await expect.poll(reading).toBe("pack 144: not sent (shard 6)");
     await page.keyboard.press("Home");
     await page.keyboard.press("ArrowRight");
-    expect(await map.getAttribute("aria-valuetext")).toMatch(/^pack 1: /);
+    await expect.poll(reading).toMatch(/^pack 1: /);
     await page.keyboard.press("Enter");
-    expect(page.url()).toContain("#/runs/primes-live?shard=0");
+    await expect.poll(() => page.url()).toContain("#/runs/primes-live?shard=0");
     await page.getByRole("button", { name: "Cancel …" }).focus();
     await page.keyboard.press("Enter");
     // What opens takes the focus.
@@ -152,7 +153,7 @@ describe.skipIf(missing)("on the fixture", () => {
     expect(asked()).toEqual([]);
     await printed.locator("summary").click();
     await printed.getByText("09:00:01.250  chunk 132  row 218: volatility NaN").waitFor();
-    expect(await printed.innerText()).toContain(`2 more lines: leasefold logs ${run} --chunk 132`);
+    await printed.getByText(`2 more lines: leasefold logs ${run} --chunk 132`).waitFor();
     expect(asked()).toHaveLength(1);
   });
 
@@ -165,12 +166,13 @@ describe.skipIf(missing)("on the fixture", () => {
     ] as const) {
       const page = await open(`/runs/${run}`);
       await page.getByRole("heading", { name: first.at(-1) ?? "", exact: true }).waitFor();
-      const headings = await page.locator(".main h2").allInnerTexts();
-      expect(headings.slice(0, first.length)).toEqual(first);
+      const headings = async () => (await page.locator(".main h2").allInnerTexts()).slice(0, first.length);
+      await expect.poll(headings).toEqual(first);
       const crumbs = page.getByRole("navigation", { name: "Breadcrumbs" });
-      expect(await crumbs.locator("[aria-current=page]").innerText()).toBe(run);
+      await crumbs.locator("[aria-current=page]").getByText(run, { exact: true }).waitFor();
       // Only a run at work has a bar: that of another would tell success or failure a second time.
-      expect(await page.getByRole("progressbar").count()).toBe(run === "sweep-million" ? 1 : 0);
+      const bars = () => page.getByRole("progressbar").count();
+      await expect.poll(bars).toBe(run === "sweep-million" ? 1 : 0);
     }
   });
 
@@ -202,7 +204,7 @@ describe.skipIf(missing)("on the fixture", () => {
       ),
     ]);
     const rows = page.locator("table.series tbody tr");
-    expect(await rows.count()).toBe(40);
+    await expect.poll(() => rows.count()).toBe(40);
     expect((await rows.locator(".c-state").allInnerTexts()).slice(0, 4)).toEqual([
       "failed",
       "failed",
@@ -280,17 +282,16 @@ describe.skipIf(missing)("on the fixture", () => {
     await page.getByText("This is the result of generation 1").waitFor();
     await page.getByRole("button", { name: "Shard 3 ×" }).waitFor();
     await page.getByRole("slider").focus();
-    expect(await page.getByRole("slider").getAttribute("aria-valuetext")).toContain("(shard 3)");
-    expect(fixture.requests.some(({ path }) => path === "runs/mandelbrot-poster/manifest?generation=1")).toBe(
-      true,
-    );
+    await expect.poll(() => page.getByRole("slider").getAttribute("aria-valuetext")).toContain("(shard 3)");
+    const paths = () => fixture.requests.map(({ path }) => path);
+    await expect.poll(paths).toContain("runs/mandelbrot-poster/manifest?generation=1");
   });
 
   test("a page says that its result is of an older generation than the newest, which was cancelled", async () => {
     const page = await open("/runs/options-old");
     await page.getByText("This result is of generation 1; generation 2 was cancelled.").waitFor();
     const generations = page.getByRole("combobox", { name: "Generation of the result" });
-    expect(await generations.inputValue()).toBe("1");
+    await expect.poll(() => generations.inputValue()).toBe("1");
     await generations.selectOption("2");
     await page.getByText("This result is of generation 1").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Fold what is done" }).waitFor();
@@ -311,7 +312,7 @@ describe.skipIf(missing)("on the fixture", () => {
         await page.getByText("Checked in this browser").waitFor();
       }
       await page.waitForLoadState("networkidle");
-      expect((await page.locator("main").innerText()).includes("onerror=")).toBe(true);
+      await expect.poll(() => page.locator("main").innerText()).toContain("onerror=");
       const dangerous =
         "main img:not(.picture), main script, main iframe, main object, [onerror], [onload], [href^='javascript:' i]";
       expect(await page.locator(dangerous).count()).toBe(0);
@@ -322,8 +323,9 @@ describe.skipIf(missing)("on the fixture", () => {
   test("a small file is uploaded with its progress and becomes the source, and earlier uploads are offered", async () => {
     const page = await open("/submit?calculation=inventory");
     // What must be given comes first, under the name that the command line has.
-    expect(await page.locator(".fields .field label").first().innerText()).toBe("--source required");
-    expect(await page.locator(".fields").first().innerText()).toContain("64 KiB to 1 GiB");
+    const labels = page.locator(".fields .field label");
+    await expect.poll(() => labels.first().innerText()).toBe("--source required");
+    await page.locator(".fields").first().getByText("64 KiB to 1 GiB").first().waitFor();
     expect(await page.locator("option[value=primes]").innerText()).toBe(
       "primes: Counts the primes of a range with a segmented sieve.",
     );
@@ -356,7 +358,8 @@ describe.skipIf(missing)("on the fixture", () => {
     await page.locator(".field", { hasText: "count primes up to" }).getByText("to: 13 is unlucky").waitFor();
     await page.getByLabel("--to", { exact: true }).fill("1e6");
     await page.getByRole("button", { name: "As JSON" }).click();
-    expect(await page.getByLabel("Parameters as JSON").inputValue()).toBe('{\n  "to": 1000000\n}');
+    const json = page.getByLabel("Parameters as JSON");
+    await expect.poll(() => json.inputValue()).toBe('{\n  "to": 1000000\n}');
     await page.getByRole("button", { name: "Submit", exact: true }).click();
     await page.getByRole("heading", { name: "primes-new" }).waitFor();
     // The id is drawn by the page, so that a request whose answer is lost can be repeated.

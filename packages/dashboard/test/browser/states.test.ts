@@ -153,7 +153,7 @@ describe.skipIf(missing)("axe finds nothing in", () => {
         expect(await axeFindings(page)).toEqual([]);
         // Nothing is wider than the page: a phone that scrolls sideways loses the controls.
         const beyond = () => document.documentElement.scrollWidth - window.innerWidth;
-        expect(await page.evaluate(beyond)).toBeLessThanOrEqual(0);
+        await expect.poll(() => page.evaluate(beyond)).toBeLessThanOrEqual(0);
       }
       expect(problems).toEqual([]);
       await close();
