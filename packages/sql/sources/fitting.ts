@@ -3,7 +3,8 @@ import type { ReadOptions } from "./readOptions.ts";
 
 /**
  * Types that a sample suggested are claims. Files are read as text, and each value is cast only if it is one of its type:
- * a whole number prints back the same, a date has no time, a boolean is no number, and text may be anything.
+ * a whole number has no leading zeros, a date has no time, a boolean is no number, and text may be anything. What fits is what
+ * DuckDB's own search for types takes for the type, less what a cast would lose.
  */
 
 /** A type of DuckDB: a struct's fields, or what a list or map holds, are parts. */
@@ -105,15 +106,20 @@ function plainNumber(text: string, thousands: string | undefined, point: string 
   return point === undefined || point === "'.'" ? without : `replace(${without}, ${point}, '.')`;
 }
 
-/** Texts in order of their bytes: those that begin with a zero before another digit. */
-const zeroLed = (text: string): string =>
-  `(${text} between '00' and '0:' or ${text} between '-00' and '-0:' or ${text} between '+' and '+:')`;
+/** What DuckDB passes over on both sides of a number or day, as a pattern and in a call of `trim`. */
+const space = "[\\s\\v]*";
+const trimmed = (text: string): string => `trim(${text}, ' \t\n\v\f\r')`;
+
+/** Texts in order of their bytes: those that begin with a plus, or with a zero before another digit. -007 is a number to DuckDB. */
+const zeroLed = (text: string): string => `(${text} between '00' and '0:' or ${text} between '+' and '+:')`;
+
+const wholeForm = `${space}(-\\d+|0|[1-9]\\d*|0[xX][\\da-fA-F]+|0[bB][01]+)${space}`;
 
 function fitWhole(text: string, type: string, isTold: boolean): Fit {
   const value = `cast(${text} as ${type})`;
   const parsed = `try_cast(${text} as ${type})`;
   if (isTold) return { fits: `${parsed} is not null and ${match(text, "\\s*[+-]?\\d+(\\.0*)?\\s*")}`, value };
-  const fits = `(${parsed}::varchar = ${text} or ${parsed}::varchar = trim(${text}))`;
+  const fits = `(${parsed}::varchar = ${text} or ${parsed} is not null and ${match(text, wholeForm)})`;
   return { fits, value, quick: `${value}::varchar = ${text}` };
 }
 
@@ -122,22 +128,26 @@ function fitReal(text: string, type: string, isTold: boolean): Fit {
   const isNumber = `try_cast(${text} as ${type}) is not null`;
   if (isTold) return { fits: isNumber, value };
   // Whole numbers of more digits than a double holds are names of things, and must stay apart.
-  const isExact = `${value}::decimal(38, 0)::varchar = trim(${text})`;
-  const isLong = `strlen(${text}) >= 16 and ${match(text, "\\s*[+-]?\\d{16,}\\s*")} and not coalesce(try(${isExact}), false)`;
+  const isExact = `${value}::decimal(38, 0)::varchar = ${trimmed(text)}`;
+  const isLong = `strlen(${text}) >= 16 and ${match(text, `${space}[+-]?\\d{16,}${space}`)} and not coalesce(try(${isExact}), false)`;
   // A cast takes 1_000 for a number, and DuckDB's reader of CSV takes it for a text.
   const isPlain = `not contains(${text}, '_')`;
-  const fits = `(${isNumber} and ${isPlain} and not ${zeroLed(`trim(${text})`)} and not (${isLong}))`;
+  const fits = `(${isNumber} and ${isPlain} and not ${zeroLed(trimmed(text))} and not (${isLong}))`;
   const quick = `strlen(${text}) < 16 and ${text} >= '!' and ${isPlain} and not ${zeroLed(text)}`;
   return { fits, value, quick };
 }
 
-const dateForm = "\\s*\\d{1,6}[-/]\\d{1,2}[-/]\\d{1,2}\\s*";
-const clockForm = "\\d{1,2}:\\d{1,2}(:\\d{1,2}(\\.\\d{1,6}0*)?)?";
+const day = "-?\\d{1,6}[-/]\\d{1,2}[-/]\\d{1,2}( \\(BC\\))?";
+const clock = "\\d{1,2}:\\d{1,2}(:\\d{1,2}(\\.\\d{0,6}0*)?)?";
+const zone = "(Z|UTC|[+-]\\d{2}(:?\\d{2})?)?";
+/** Times that have a name: one among timestamps makes them such with a time zone. */
+const named = "(?i:-?inf(inity)?|epoch)";
 const forms: Readonly<Record<string, string>> = {
-  DATE: dateForm,
-  TIME: `\\s*${clockForm}\\s*`,
-  TIMESTAMP: `\\s*\\d{1,6}[-/]\\d{1,2}[-/]\\d{1,2}([ T]+${clockForm}\\s*Z?)?\\s*`,
-  "TIMESTAMP WITH TIME ZONE": `\\s*\\d{1,6}[-/]\\d{1,2}[-/]\\d{1,2}([ T]+${clockForm}\\s*(Z|UTC|[+-]\\d{2}(:?\\d{2})?)?)?\\s*`,
+  DATE: `${space}(${day}|${named})${space}`,
+  TIME: `${space}${clock}${space}`,
+  TIMESTAMP: `${space}${day}([ T]+${clock}\\s*Z?)?${space}`,
+  "TIMESTAMP WITH TIME ZONE": `${space}(${day}([ T]+${clock}\\s*${zone})?|${named})${space}`,
+  UUID: "[\\da-fA-F-]{36}",
 };
 /** Lengths at which a text that is a date or time has nothing that its type would lose. */
 const plainForms: Readonly<Record<string, (text: string) => string>> = {

@@ -86,6 +86,10 @@ async function readFunctions(session: Session): Promise<Functions> {
   const named = (has: (row: (typeof rows)[number]) => boolean): Set<string> =>
     new Set(rows.filter(has).map((row) => String(row["function_name"])));
   const varying = named((row) => !isFixed(row));
+  const ofOne = new Set([...named(isFixed)].filter((name) => !varying.has(name)));
+  // A macro such as list_sum calls an aggregate by its name.
+  const aggregated = ({ macro_definition: text }: Row): boolean =>
+    ofOne.has(/^list_aggr\(l, '(\w+)'\)$/.exec(String(text))?.[1] ?? "");
   const isCall = ({ function_type: type }: (typeof rows)[number]) =>
     type === "scalar" || type === "aggregate";
   return {
@@ -96,7 +100,7 @@ async function readFunctions(session: Session): Promise<Functions> {
         : type !== "table" && stability != null && stability !== "CONSISTENT",
     ),
     growing: named((row) => isCall(row) && mayGrow(row) && !bounded.has(String(row["function_name"]))),
-    fixed: new Set([...named(isFixed)].filter((name) => !varying.has(name))),
+    fixed: new Set([...ofOne, ...named(aggregated)]),
     bounded,
   };
 }

@@ -269,6 +269,45 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     await expectAnswer({ source: `data/${source}`, query }, expected);
   });
 
+  test("one text among numbers, days or times makes of its column what it makes in DuckDB", async () => {
+    const texts = {
+      "1": "-0 -00 -007 00 007 +4 \\t4 4\\v 0x10 -0x10 0b11 0X1F 4. 4.0 4e0 -00.5 00.5 \\t00 1_0 $1 - ٣ 9223372036854775808",
+      "0.5": "-0 -00 -007 00 \\t00.5 +.5 .5 0x10 1_0.5 inf -nan 1e400 1e-400 1d",
+      "2024-01-05":
+        "inf -infinity epoch 2024-1-5 2024/01/05 \\v2024-01-06 -2024-01-05 2024-01-05_(BC) 20240106 2024-01-06_10:30 24",
+      "2024-01-05_10:30:00":
+        "inf epoch -2024-01-05 2024-01-06_10:00:00. 2024-01-06T10:00Z 2024-01-05_(BC) 2024-01-06_24:00:00",
+      "10:30:00": "10:30 10:30:00. 9:05:00 24:00:00 10:30:00+01",
+      true: "t TRUE yes 1 \\ttrue",
+    };
+    const plain = (text: string): string =>
+      text
+        .replaceAll("_", /^\d_/.test(text) ? "_" : " ")
+        .replace("\\t", "\t")
+        .replace("\\v", "\v");
+    const pairs = Object.entries(texts).flatMap(([usual, all]) =>
+      all.split(" ").map((one) => [plain(usual), plain(one)] as const),
+    );
+    const [usual, other] = [0, 1].map((at) => pairs.map((pair) => pair[at]).join(","));
+    const head = pairs.map((_, at) => `c${at}`).join(",");
+    tables.put("beside/a.csv", `${head}\n${usual}\n${other}\n${usual}\n`);
+    const query = 'select typeof(columns(*)) as "t\\0", columns(*)::varchar as "v\\0" from data';
+    const whole = await tables.truth(
+      `with data as (from read_csv($beside/a.csv, sample_size=-1, header=true)) ${query}`,
+    );
+    // Its digits are kept, which DuckDB's DOUBLE loses.
+    const wide = pairs.findIndex(([, one]) => one === "9223372036854775808");
+    const answer = await tables.rows({ source: "data/beside/", query });
+    const described = (rows: readonly Record<string, unknown>[]) =>
+      rows.map((row) =>
+        pairs.map(
+          (pair, at) =>
+            at !== wide && [...pair, Object.values(row)[at], Object.values(row)[pairs.length + at]],
+        ),
+      );
+    expect(described(answer)).toEqual(described(whole));
+  });
+
   test("a column without a value in the first files is refused where one comes, as nothing is known of its type", async () => {
     tables.put(
       "sparse/a.csv",

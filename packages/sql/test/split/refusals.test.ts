@@ -353,6 +353,7 @@ test.each([
   "select list_transform(range(24), i -> repeat('a', 30)) from data",
   "select [[i * j for j in range(12)] for i in range(12)], list_transform([k], x -> x || n) from data",
   "select list_transform([x, 2], a -> list_transform([n, 3], b -> a + b * 2)) from data",
+  "select list_sum(list_transform([n], v -> v + x)) as x, sum(n) from data group by list_sum(list_transform([n], v -> v + x))",
   "select k || '-' || k || '-' || x || n as key, sum(x + n * 2) + sum(n) from data group by all",
   nested(
     12,
