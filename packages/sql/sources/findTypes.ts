@@ -6,6 +6,7 @@ import { type CsvHead, firstBytes, type Sniffed, sniffCsv, twinsText, typesOf } 
 import { type FileKind, fileFormat } from "./fileFormat.ts";
 import { refuseDeep } from "./jsonLevels.ts";
 import { endingOf, fetchFile, fetchSample, newPath, renamed } from "./localFile.ts";
+import { quotedName } from "./misfits.ts";
 import { byName, sameName } from "./names.ts";
 import { readFooter, writeFooter } from "./parquetFile.ts";
 import { csvPart, doesFit, extraColumn, jsonPart, type Part, partFits } from "./parts.ts";
@@ -99,13 +100,14 @@ async function findCsv(samples: readonly Sample[], given: ReadOptions, session: 
   const [first] = sniffed as [Sniffed];
   // Days may be written otherwise than DuckDB does in a file that is not the first.
   const options = { ...Object.assign({}, ...sniffed.map(({ dialect }) => dialect).toReversed()), ...given };
+  const isUnion = options["union_by_name"] === "true";
   const columns: Column[] = [];
   for (const [at, { columns: own }] of sniffed.entries())
     for (const [name, type] of own) {
       const known = columns.findIndex(([one]) => sameName(one, name));
       const before = columns[known];
-      if (before !== undefined) columns[known] = [before[0], bothTypes(before[1], type)];
-      else if (at === 0 || options["union_by_name"] === "true") columns.push([name, type]);
+      if (before !== undefined) columns[known] = [before[0], bothTypes(before[1], type, isUnion)];
+      else if (at === 0 || isUnion) columns.push([name, type]);
       else throw extraColumn(samples[at]?.file.path ?? "", name);
     }
   const told = toldColumns(given, columns);
@@ -119,7 +121,9 @@ async function findCsv(samples: readonly Sample[], given: ReadOptions, session: 
   const reads = samples.map(({ path }, at) =>
     csvPart(reader, heads[at] ?? first.head, 0)([path], "pass over"),
   );
-  return checkedReader(reader, reads, session);
+  const texts = sniffed.flatMap((one) => one.columns.filter(([, type]) => type === "VARCHAR"));
+  const isText = byName(texts.map(([name]) => [name, true]));
+  return checkedReader(reader, reads, session, (name) => isText(name) === true);
 }
 
 const inFile =
@@ -146,22 +150,20 @@ function toldColumns(given: ReadOptions, columns: readonly Column[]): string[] {
   return columns.map(([name]) => name).filter((name) => names.some((one) => sameName(one, name)));
 }
 
-/** The narrowest type of which the values of two files are, by the types of their samples; text if none is known. */
-function bothTypes(a: string, b: string): string {
+/**
+ * The type that DuckDB finds for the values of two files, by those of their samples: text where none holds both, and for days
+ * beside times unless columns are united by their names.
+ */
+function bothTypes(a: string, b: string, isUnion: boolean): string {
   // A column without values is text to the sniffer.
   if (a === b || b === "VARCHAR") return a;
   if (a === "VARCHAR") return b;
   const pair = [a, b];
-  for (const [narrow, wide] of wider) if (pair.includes(narrow) && pair.includes(wide)) return wide;
-  return "VARCHAR";
+  if (pair.includes("BIGINT") && pair.includes("DOUBLE")) return "DOUBLE";
+  const times = ["TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "DATE"];
+  if (!isUnion || !pair.every((one) => times.includes(one))) return "VARCHAR";
+  return times.find((one) => pair.includes(one)) ?? "VARCHAR";
 }
-
-const wider = [
-  ["BIGINT", "DOUBLE"],
-  ["DATE", "TIMESTAMP"],
-  ["DATE", "TIMESTAMP WITH TIME ZONE"],
-  ["TIMESTAMP", "TIMESTAMP WITH TIME ZONE"],
-] as const;
 
 /** What a column may be whose values do not all fit its type, best first. */
 const others: Readonly<Record<string, readonly string[]>> = {
@@ -170,8 +172,13 @@ const others: Readonly<Record<string, readonly string[]>> = {
   TIMESTAMP: ["TIMESTAMP WITH TIME ZONE"],
 };
 
-/** A reader whose types every value of the samples has, by the test that chunks make. */
-async function checkedReader(given: Reader, reads: readonly Part[], session: Session): Promise<Reader> {
+/** A reader whose types every value of the samples has, by the test that chunks make. Some columns are text in some samples. */
+async function checkedReader(
+  given: Reader,
+  reads: readonly Part[],
+  session: Session,
+  isText: (name: string) => boolean = () => false,
+): Promise<Reader> {
   let reader = given;
   const told = new Set(given.told);
   const filled = new Set<string>();
@@ -193,12 +200,21 @@ async function checkedReader(given: Reader, reads: readonly Part[], session: Ses
     const valueless = given.columns.map(([name]) => name).filter((name) => !filled.has(name));
     if (failed.size === 0) return { ...reader, valueless };
     const columns = reader.columns.map(([name, type], at): Column => {
-      const first = given.columns[at]?.[1] ?? type;
-      return failed.has(name) ? [name, others[first]?.[tries] ?? "VARCHAR"] : [name, type];
+      if (!failed.has(name)) return [name, type];
+      const next = others[given.columns[at]?.[1] ?? type]?.[tries];
+      if (next === undefined && /^(DATE|TIME)/.test(type) && !isText(name)) throw otherDays(name, type);
+      return [name, next ?? "VARCHAR"];
     });
     reader = { ...reader, columns };
   }
 }
+
+/** DuckDB reads them all, as one file writes its days and times or as another does. */
+const otherDays = (name: string, type: string): CalculationError =>
+  new CalculationError(
+    "bad-file",
+    `column ${name}: each file seems to hold ${type}, and not all are written alike; say --types ${quotedName(name)}=VARCHAR, or how with --read`,
+  );
 
 async function findJson(
   samples: readonly Sample[],

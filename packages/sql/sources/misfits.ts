@@ -96,7 +96,8 @@ async function lineEnds(path: string, withEmpty: boolean): Promise<number> {
   return count;
 }
 
-const quotedName = (name: string): string => (/^\w+$/.test(name) ? name : `'"${name}"'`);
+/** A name as `--types` takes it. */
+export const quotedName = (name: string): string => (/^\w+$/.test(name) ? name : `'"${name}"'`);
 
 /** The types that hold what others hold and more. */
 const widerType = (type: string): string | undefined =>

@@ -269,6 +269,29 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     await expectAnswer({ source: `data/${source}`, query }, expected);
   });
 
+  test("days beside times in another file are what they are in DuckDB, and days that are written otherwise are refused", async () => {
+    const values = ["2024-01-05", "2024-01-05 10:30:00", "2024-01-05 10:30:00+02", "x"];
+    for (const [at, value] of values.entries()) tables.put(`days/${at}.csv`, `id,v\n1,${value}\n`);
+    const query = "select typeof(v) as t, v::varchar as v from data order by v";
+    for (const [files, read] of [
+      ["01", ""],
+      ["02", ""],
+      ["12", ""],
+      ["03", ""],
+      ["01", "union_by_name=true"],
+      ["012", "union_by_name=true"],
+    ] as const) {
+      const list = [...files].map((at) => `$days/${at}.csv`).join(", ");
+      const whole = `read_csv([${list}], sample_size=-1, header=true${read === "" ? "" : `, ${read}`})`;
+      const answer = await tables.rows({ source: `data/days/{${[...files].join(",")}}.csv`, query, read });
+      expect(answer).toEqual(await tables.truth(`with data as (from ${whole}) ${query}`));
+    }
+    tables.put("days/4.csv", "id,v\n1,05/13/2024\n");
+    await expect(tables.rows({ source: "data/days/{0,4}.csv", query })).rejects.toThrow(
+      "column v: each file seems to hold DATE, and not all are written alike; say --types v=VARCHAR, or how with --read",
+    );
+  });
+
   test("one text among numbers, days or times makes of its column what it makes in DuckDB", async () => {
     const texts = {
       "1": "-0 -00 -007 00 007 +4 \\t4 4\\v 0x10 -0x10 0b11 0X1F 4. 4.0 4e0 -00.5 00.5 \\t00 1_0 $1 - ٣ 9223372036854775808",
