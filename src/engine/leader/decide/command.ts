@@ -26,7 +26,7 @@ import { bitsOf, tally } from "./track.ts";
  * from then on it is too late. A new turn (a pause or resume that this state has not seen) makes workers drop what was
  * sent under the old one and they have not begun, so every unfinished pack will be resent.
  */
-export function takeCommand(draft: Draft, { marker }: Pick<Seen, "marker">): void {
+export function obeyCommand(draft: Draft, { marker }: Pick<Seen, "marker">): void {
   const { state } = draft;
   const newTurn = marker.turn !== state.turn;
   if (marker.command === state.command && !newTurn && marker.cap === state.cap) return;

@@ -7,7 +7,7 @@ import { judgeWaits, trackWaits } from "../inFlight/waits.ts";
 import type { Known } from "../notes.ts";
 import type { Seen } from "../seen.ts";
 import { askForFinish, askForGroups, askForStop, sealShards } from "./combine.ts";
-import { giveUpRest, keepDeadline, takeCommand } from "./command.ts";
+import { giveUpRest, keepDeadline, obeyCommand } from "./command.ts";
 import { type DecideAt, type Draft, newDraft } from "./draft.ts";
 import { askForPlan, fanOut, updateWindow } from "./fanOut.ts";
 import { judgeCost } from "./maxCost.ts";
@@ -19,23 +19,23 @@ import { tally, trackNodes, trackParts, trackPlan } from "./track.ts";
 type Step = (draft: Draft, seen: Seen) => void;
 
 /**
- * What storage, marker and clock say is taken over, in this order:
+ * What storage, marker and clock say, in this order:
  *
  * 1. the plan, as what it makes can be kept by the commands and the deadline that follow;
  * 2. commands and the deadline before outcomes: a run that keeps what is done counts no failure of this poll against it;
  * 3. outcomes before counts, and counts before whatever judges by them: the rate, the marks, failures;
  * 4. the manifest before failures: a run that has its result fails of nothing.
  */
-const takeOver: readonly Step[] = [
-  takePlan,
-  takeCommand,
+const learn: readonly Step[] = [
+  learnPlan,
+  obeyCommand,
   keepDeadline,
   trackParts,
   trackNodes,
   ({ state }) => tally(state),
   (draft) => trackRate(draft, draft.at.localMs),
   (draft) => markProgress(draft, draft.at.nowMs),
-  takeManifest,
+  learnManifest,
   trackFailures,
   trackRefused,
 ];
@@ -74,7 +74,7 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
   const draft = newDraft(known, at);
   const { state, notes } = draft;
   notes.lostInMs = Number.POSITIVE_INFINITY;
-  for (const step of takeOver) {
+  for (const step of learn) {
     step(draft, seen);
     if (draft.ending?.phase === "complete") return draft;
   }
@@ -88,7 +88,7 @@ export function decide(known: Omit<Known, "lists">, seen: Seen, at: DecideAt): D
   return draft;
 }
 
-function takePlan(draft: Draft, seen: Seen): void {
+function learnPlan(draft: Draft, seen: Seen): void {
   if (trackPlan(draft, seen) === "older") beginTurn(draft.state);
 }
 
@@ -103,7 +103,7 @@ function tellBehind(draft: Draft): void {
   else state.behind = behind;
 }
 
-function takeManifest(draft: Draft, { manifest }: Seen): void {
+function learnManifest(draft: Draft, { manifest }: Seen): void {
   if (manifest !== undefined) draft.ending = { phase: "complete" };
 }
 

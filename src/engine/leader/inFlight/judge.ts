@@ -48,15 +48,14 @@ export interface WorkSeen extends Piece {
   readonly invisible: boolean;
   /** Its message is visible again, and may be behind those that the queue shows. */
   readonly behind: boolean;
-  /** Taken, and had by nobody until then, it is lost. */
-  readonly dueMs: number;
-  /** Half-way to it poison queues are to be read. */
-  readonly readAfterMs: number;
-  /** When failure records were listed last, and nodes; a pack's partials are listed with what is observed. */
-  readonly failuresMs: number;
-  readonly nodesMs: number;
-  /** When poison queues were read last. */
-  readonly poisonMs: number;
+  /** Taken, it is lost once nobody has had it for so much longer; negative once nobody has. */
+  readonly lostInMs: number;
+  /** Half of the time until it is lost is over: poison queues are to be read. */
+  readonly isHalfWay: boolean;
+  readonly isPoisonRead: boolean;
+  /** Listed since it ended, if it did, so that what it left is seen; a pack's partials are listed with what is observed. */
+  readonly areFailuresListed: boolean;
+  readonly areNodesListed: boolean;
 }
 
 /** What the leader observes in one loop. */
@@ -79,26 +78,31 @@ export function seeWork(
   const wait = waitOf(notes, name, sends);
   const waitMs = lostAfterMs * 2 ** Math.min(sends.losses, limits.lostDoublings);
   const sinceMs = Math.max(takenMs, sends.sentMs, seenMs.get(name) ?? 0, wait?.untilMs ?? 0);
+  const { nowMs, poisonMs = Number.POSITIVE_INFINITY } = observed;
+  const silent = heartbeats.find(
+    (heartbeat) =>
+      !heartbeat.live && heartbeat.send === sends.send && !isFromBefore(heartbeat, wait, observed),
+  );
+  const endedMs =
+    silent === undefined ? sinceMs + waitMs : nowMs - Math.min(silent.silentMs, limits.lostMsMin);
+  // What is lost as soon as it is seen nowhere does not wait for half of that.
+  const halfWayMs = waitMs === 0 ? Number.NEGATIVE_INFINITY : sinceMs + waitMs / 2;
   return {
     ...piece,
-    nowMs: observed.nowMs,
+    nowMs,
     live: heartbeats.find(
       (heartbeat) => heartbeat.live && heartbeat.ageMs + heartbeat.silentMs <= stuckAfterMs(at),
     ),
-    silent: heartbeats.find(
-      (heartbeat) =>
-        !heartbeat.live && heartbeat.send === sends.send && !isFromBefore(heartbeat, wait, observed),
-    ),
+    silent,
     queued: observed.packs.waiting.has(key) || observed.urgent.waiting.has(key),
     tried: wait !== undefined,
     invisible: isInvisible(wait, observed),
     behind: isBehind(wait, observed),
-    dueMs: sinceMs + waitMs,
-    // What is lost as soon as it is seen nowhere does not wait for that.
-    readAfterMs: waitMs === 0 ? Number.NEGATIVE_INFINITY : sinceMs + waitMs / 2,
-    failuresMs: lists.failuresAtMs,
-    poisonMs: observed.poisonMs ?? Number.POSITIVE_INFINITY,
-    nodesMs: work.kind === "node" ? lists.nodesAtMs : Number.POSITIVE_INFINITY,
+    lostInMs: sinceMs + waitMs - nowMs,
+    isHalfWay: nowMs > halfWayMs,
+    isPoisonRead: poisonMs > halfWayMs,
+    areFailuresListed: lists.failuresAtMs > endedMs,
+    areNodesListed: work.kind !== "node" || lists.nodesAtMs > endedMs,
   };
 }
 
@@ -161,10 +165,10 @@ export const judgements: readonly Judgement[] = [
     if: (seen) => !isSilent(seen) && (seen.takenMs === undefined || seen.behind),
     do: "wait",
   },
-  { is: "taken", if: (seen) => !isSilent(seen) && seen.nowMs <= seen.dueMs, do: "wait" },
-  { is: "not polled", if: (seen) => seen.nodesMs <= endedMs(seen), do: "wait" },
-  { is: "not listed", if: (seen) => seen.failuresMs <= endedMs(seen), do: "list outcomes" },
-  { is: "not read", if: (seen) => !isSilent(seen) && seen.poisonMs <= seen.readAfterMs, do: "list outcomes" },
+  { is: "not due", if: (seen) => !isSilent(seen) && seen.lostInMs >= 0, do: "wait" },
+  { is: "not polled", if: ({ areNodesListed }) => !areNodesListed, do: "wait" },
+  { is: "not listed", if: ({ areFailuresListed }) => !areFailuresListed, do: "list outcomes" },
+  { is: "not read", if: (seen) => !isSilent(seen) && !seen.isPoisonRead, do: "list outcomes" },
   { is: "died isolated", if: ({ silent }) => silent?.begun === true && silent.isolated, do: "record" },
   { is: "died", if: ({ silent }) => silent?.begun === true, do: "resend isolated" },
   { is: "lost too often", if: ({ sends }) => sends.losses + 1 >= limits.lostMax, do: "record", loss: true },
@@ -186,10 +190,6 @@ function isLate({ silent }: WorkSeen): boolean {
   const diedIsolated = silent?.begun === true && silent.isolated && silent.ended === undefined;
   return diedIsolated && silent.silentMs <= limits.isolatedDeathMs;
 }
-
-/** When the work ended at the latest, if it did: what it left is seen by a list from after that. */
-const endedMs = ({ silent, dueMs, nowMs }: WorkSeen): number =>
-  silent === undefined ? dueMs : nowMs - Math.min(silent.silentMs, limits.lostMsMin);
 
 /** What the records of ended sends mean for their work (rules *attempts*, *isolation*, *failure records* and *failed chunks*). */
 export type Verdict =

@@ -126,12 +126,11 @@ function follow(judging: Judging, piece: Piece, resend: (judgement: Judgement) =
   const seen = seeWork(draft, judging, piece);
   const judgement = judge(seen);
   // Also of what cannot be resent within the max cost of its run, which then rests.
-  if (judgement.is === "taken" || resends.has(judgement.do)) keepTaken(draft, seen);
+  const isAwaited = judgement.is === "not due";
+  if (isAwaited || resends.has(judgement.do)) keepTaken(draft, seen);
   // While packs wait, nobody waits for one that was taken.
-  if (judgement.is === "taken" && notes.drained)
-    notes.lostInMs = Math.min(notes.lostInMs, seen.dueMs - seen.nowMs);
-  const isOverdue = judgement.is === "taken" && seen.nowMs > seen.readAfterMs;
-  if ((isOverdue || judgement.is === "not read") && seen.poisonMs <= seen.readAfterMs)
+  if (isAwaited && notes.drained) notes.lostInMs = Math.min(notes.lostInMs, seen.lostInMs);
+  if (judgement.is === "not read" || (isAwaited && seen.isHalfWay && !seen.isPoisonRead))
     notes.readPoison = true;
   if (seen.live !== undefined || judgement.do === "wait, seen") seenMs.set(workName(piece.work), seen.nowMs);
   if (judgement.do === "record") draft.records.push(recordOf(seen));

@@ -59,7 +59,7 @@ export const backOffRules: readonly Mutant[] = [
     killedBy: "messages do not pile up",
     cases: ["the message of a pack that waits is sent seconds after its note, and nothing is resent"],
     edits: edit("seeWork", "wait?.untilMs ?? 0)", "0)").concat(
-      edit("judgements", "seen.poisonMs <= seen.readAfterMs", "seen.poisonMs < 0"),
+      edit("judgements", "!seen.isPoisonRead", "seen.nowMs < 0"),
     ),
   },
   {

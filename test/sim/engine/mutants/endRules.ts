@@ -134,7 +134,7 @@ export const endRules: readonly Mutant[] = [
     killedBy: "nothing unexpected",
     cases: ["cancel against finishing: at every moment around the record"],
     edits: edit(
-      "takeCommand",
+      "obeyCommand",
       'const tooLate = state.phase === "finishing"',
       'const tooLate = state.phase === "planning"',
     ),
@@ -144,7 +144,7 @@ export const endRules: readonly Mutant[] = [
     rule: "markers",
     killedBy: "commands are answered",
     cases: ["a lowered cap holds within two loops, and a run of cap one goes on one by one"],
-    edits: edit("takeCommand", "state.cap = marker.cap;", ""),
+    edits: edit("obeyCommand", "state.cap = marker.cap;", ""),
   },
   {
     without: "the marker's cap",

@@ -87,17 +87,17 @@ export const inFlightRules: readonly Mutant[] = [
     cases: [onceOnly],
     edits: edit(
       "judgements",
-      "seen.failuresMs <= endedMs(seen)",
-      "seen.failuresMs < 0 && endedMs(seen) < 0",
-    ).concat(edit("judgements", "seen.poisonMs <= seen.readAfterMs", "seen.poisonMs < 0")),
+      "({ areFailuresListed }) => !areFailuresListed",
+      "({ areFailuresListed, nowMs }) => !areFailuresListed && nowMs < 0",
+    ).concat(edit("judgements", "!seen.isPoisonRead", "seen.nowMs < 0")),
   },
   {
     without: "a look for the node before its combine counts as lost",
     rule: "judgement",
     killedBy: "hardly anything is computed twice",
     cases: [onceOnly],
-    edits: edit("judgements", "seen.nodesMs <= endedMs(seen)", "seen.nodesMs < 0").concat(
-      edit("judgements", "seen.poisonMs <= seen.readAfterMs", "seen.poisonMs < 0"),
+    edits: edit("judgements", "({ areNodesListed }) => !areNodesListed", "({ nowMs }) => nowMs < 0").concat(
+      edit("judgements", "!seen.isPoisonRead", "seen.nowMs < 0"),
     ),
   },
   {

@@ -101,9 +101,9 @@ export const livenessRules: readonly Mutant[] = [
     killedBy: "the scenario's own end",
     cases: ["the rest is given up after a leader died that had not recorded its sends"],
     edits: edit(
-      "takeOver",
-      "  takePlan,\n  takeCommand,\n  keepDeadline,\n",
-      "  takeCommand,\n  keepDeadline,\n  takePlan,\n",
+      "learn",
+      "  learnPlan,\n  obeyCommand,\n  keepDeadline,\n",
+      "  obeyCommand,\n  keepDeadline,\n  learnPlan,\n",
     ),
   },
   {

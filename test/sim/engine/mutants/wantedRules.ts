@@ -101,7 +101,7 @@ export const wantedRules: readonly Mutant[] = [
     rule: "wanted work",
     killedBy: "recorded what was sent",
     cases: ["pause and resume between two listings"],
-    edits: edit("takeCommand", "beginTurn(state);", "void beginTurn;"),
+    edits: edit("obeyCommand", "beginTurn(state);", "void beginTurn;"),
   },
   {
     without: "the worker's look at a pause",
