@@ -130,7 +130,6 @@ test("a code that is no literal is one that an error had before, or a reason why
     "code",
     "error.code",
     "failRunCode",
-    "failed",
     "found.code",
     "laterCode",
     "reply.code",

@@ -6,17 +6,17 @@ import { chunkNow, withinAttempt } from "../../calculation/attempt.ts";
 import type { ChunkTime } from "../../calculation/chunkAttempts.ts";
 import type { AttemptTime, Calculations } from "../../calculation/contract.ts";
 import { type Files, filesOver, releaseSpares } from "../../calculation/files.ts";
-import { placeOf, userFrames } from "../../calculation/placeOf.ts";
+import { placeOf } from "../../calculation/placeOf.ts";
 import { runCompute, runFinish, runFold, runPlan, runStop } from "../../calculation/runJob.ts";
 import { setUp } from "../../calculation/shared.ts";
-import { CalculationError, LeasefoldError, messageOf } from "../../model/errors.ts";
-import { limits } from "../../model/limits.ts";
+import { CalculationError, messageOf } from "../../model/errors.ts";
 import { printedLimits } from "../../model/printed.ts";
 import { setLatest } from "../setLatest.ts";
 import { chunkMarker, markChunk } from "./chunkMark.ts";
 import { limitConsole, printingOf, withPrinting } from "./printing.ts";
 import { printWarnings } from "./printWarnings.ts";
-import { type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
+import { errorAsData } from "./threadError.ts";
+import { refusal, type ThreadAnswer, type ThreadData, type ThreadTask, threadPort } from "./threadTask.ts";
 import type { ComputeOutput, InputSink } from "./userCode.ts";
 
 /**
@@ -49,10 +49,9 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
   try {
     const known = await calculations;
     const has = known.versionOf(task.calculation);
-    if (task.code !== undefined && has !== task.code)
-      return { ok: false, code: "other-code", message: "", has };
-    if ((await ask({ say: "taken", thread: threadId })).say === "drop")
-      return { ok: false, code: "dropped", message: "" };
+    if (task.code !== undefined && has !== task.code) return { ok: false, has };
+    const reply = await ask({ say: "taken", thread: threadId });
+    if (reply.say === "drop") throw refusal(reply);
     const calculation = known.get(task.calculation);
     const files = filesOver(access);
     const sink: InputSink = async (inputs) => void (await ask({ say: "inputs", inputs }));
@@ -76,15 +75,7 @@ async function runTask(task: ThreadTask, calculations: Promise<Calculations>): P
     const busyMs = Math.max(ms - (idleMs() - idleBeforeMs), 0);
     return { ok: true, ms, waitedMs: Math.min(waitedForMs, ms), busyMs, value };
   } catch (error) {
-    const { code, details = {} } = error instanceof LeasefoldError ? error : { code: "calculation-threw" };
-    return {
-      ...{ ok: false, code, laterS: details["laterS"] },
-      ...{ attempts: details["attempts"], over: details["over"], program: details["program"] },
-      chunks: details["chunks"],
-      // User code may quote whole files; this goes into logs and records, several times over.
-      message: messageOf(error).slice(0, limits.errorCharactersMax),
-      stack: stackOf(error)?.slice(0, limits.errorCharactersMax),
-    };
+    return { ok: false, error: errorAsData(error) };
   } finally {
     releaseSpares();
     // Its answer comes after all lines, and the process does not close the port before.
@@ -239,12 +230,4 @@ function timeBox(ms: number): () => boolean {
     untilMs ??= performance.now() + ms;
     return performance.now() < untilMs;
   };
-}
-
-/** The error and where user code threw; the frames of this program tell its author nothing. */
-function stackOf(error: unknown): string | undefined {
-  if (!(error instanceof LeasefoldError)) return error instanceof Error ? error.stack : undefined;
-  const ofUser = error.code === "calculation-threw" && error.cause instanceof Error;
-  const thrown = ofUser ? (error.cause as Error) : error;
-  return [`${thrown.name}: ${error.message}`, ...userFrames(thrown)].join("\n");
 }

@@ -4,11 +4,12 @@ import { childProcesses } from "../../calculation/childProcesses.ts";
 import type { ResultBytes } from "../../calculation/contract.ts";
 import type { FileAccess } from "../../calculation/files.ts";
 import type { PlannedChunks } from "../../calculation/timeChunks.ts";
-import { CalculationError, LeasefoldError } from "../../model/errors.ts";
+import { LeasefoldError } from "../../model/errors.ts";
 import { shrinkHeap, systemClock } from "../../storage/system.ts";
 import { OtherCodeError } from "../attempt/rightCode.ts";
 import { chunkMark, markedChunk } from "./chunkMark.ts";
 import { runningTask } from "./runningTask.ts";
+import { errorOfData } from "./threadError.ts";
 import { threadSlots } from "./threadSlots.ts";
 import { threadStart } from "./threadStart.ts";
 import type { ThreadAnswer, ThreadData, ThreadTask, ThreadWork } from "./threadTask.ts";
@@ -136,10 +137,5 @@ const startPool = ({ entry, threads, memoryMb, files, printToError, onIdleCrash 
 
 function unwrapped(result: ThreadAnswer, code: string | undefined): Value {
   if (result.ok) return result;
-  if (result.code === "other-code") throw new OtherCodeError(code ?? "", result.has);
-  const { code: failed, message, stack, ...asked } = result;
-  const { laterS, attempts, over, program, chunks } = asked;
-  throw new CalculationError(failed, message, {
-    details: { stack, laterS, attempts, over, program, chunks },
-  });
+  throw "error" in result ? errorOfData(result.error) : new OtherCodeError(code ?? "", result.has);
 }

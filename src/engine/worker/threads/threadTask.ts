@@ -4,6 +4,7 @@ import type { ChunkFailure } from "../../calculation/runJob.ts";
 import { CalculationError } from "../../model/errors.ts";
 import type { PrintedLine } from "../../model/printed.ts";
 import type { ChunkMark } from "./chunkMark.ts";
+import type { ErrorData } from "./threadError.ts";
 import type { AskTask, CalculationTask, ComputeTask, FinishTask, FoldTask } from "./userCode.ts";
 
 /** What a process and its threads say to each other, and both ends of the port over which they say it. */
@@ -84,7 +85,7 @@ export function answerThread(
   });
 }
 
-/** A thread's answer. Errors of user code travel as data, because a class does not survive the transfer. */
+/** A thread's answer. */
 export type ThreadAnswer =
   | {
       readonly ok: true;
@@ -95,22 +96,9 @@ export type ThreadAnswer =
       readonly busyMs: number;
       readonly value: unknown;
     }
-  | {
-      readonly ok: false;
-      /** With `other-code`: the identity of what this thread has loaded. */
-      readonly has?: string;
-      readonly code: string;
-      readonly message: string;
-      readonly stack?: string | undefined;
-      /** With `retry-later`: in how many seconds. */
-      readonly laterS?: unknown;
-      /** How many attempts at the chunk there were, whether none follows, and whether the program itself is wrong. */
-      readonly attempts?: unknown;
-      readonly over?: unknown;
-      readonly program?: unknown;
-      /** Those that the message tells. */
-      readonly chunks?: unknown;
-    };
+  | { readonly ok: false; readonly error: ErrorData }
+  /** The identity of what this thread has loaded, which is not what the process has named. */
+  | { readonly ok: false; readonly has: string };
 
 /**
  * The thread's end of a task's port: asks, and waits for the reply to that question. The first question of a turn goes at
@@ -179,7 +167,7 @@ function movedWith(question: Question): ArrayBuffer[] {
   return question.say === "read" && question.spare !== undefined ? [question.spare] : [];
 }
 
-const refusal = (reply: Reply): CalculationError =>
+export const refusal = (reply: Reply): CalculationError =>
   reply.say === "failed"
     ? new CalculationError(reply.code, reply.message)
     : new CalculationError("dropped", "the task was dropped");
