@@ -47,7 +47,7 @@ interface Runs {
 
 /**
  * The hot part of the sieve: strikes composites out of one block of numbers after the other, one byte for 30 numbers.
- * Tests compare `sieveKernel` with a reference in JavaScript.
+ * Tests compare `sieveKernel` with a plain sieve.
  */
 export interface SieveKernel {
   /** Multiples of the primes up to this one are struck out whatever the root. */

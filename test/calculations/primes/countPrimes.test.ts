@@ -4,20 +4,15 @@ import { compileKernel } from "../../../scripts/compileKernel.mjs";
 import { sieveKernel } from "../../../src/calculations/primes/sieveKernel.ts";
 import { blockBytes } from "../../../src/calculations/primes/sieveMemory.ts";
 import { countPrimes as countWith } from "../../../src/calculations/primes.ts";
-import { javaScriptSieve } from "../reference/sieve/javaScriptSieve.ts";
 import { countOneByOne } from "./bruteForce.ts";
 
 const blockNumbers = blockBytes * 30;
 
-const kernels = [
-  { name: "the reference in JavaScript", kernel: javaScriptSieve() },
-  // Compiled from the current source, or taken from the cache that the build fills.
-  { name: "the WebAssembly kernel", kernel: sieveKernel(await compileKernel("primes")) },
-];
+// Compiled from the current source, or taken from the cache that the build fills.
+const kernel = sieveKernel(await compileKernel("primes"));
+const countPrimes = (from: number, to: number): number => countWith(kernel, from, to);
 
-describe.each(kernels)("countPrimes by $name", ({ kernel }) => {
-  const countPrimes = (from: number, to: number): number => countWith(kernel, from, to);
-
+describe("countPrimes", () => {
   // https://oeis.org/A006880
   test.each([
     [0, 0],
