@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { readManifest, readState } from "../../src/engine/client/runDocuments.ts";
 import { submit } from "../../src/engine/client/submit.ts";
-import { p95 } from "../../src/engine/leader/decide/pace.ts";
+import { p95 } from "../../src/engine/model/quantile.ts";
 import { busyFollower } from "../support/busyFollower.ts";
 import type { RealApp } from "../support/realApp.ts";
 import { startChainApp, type TimedRun, timedRun } from "./engineRuns.ts";

@@ -1,5 +1,6 @@
 import { CalculationError } from "../model/errors.ts";
 import { limits } from "../model/limits.ts";
+import { mean } from "../model/quantile.ts";
 import type { FinishContext } from "./contract.ts";
 
 /** The answer of `plan`: how many chunks there are, and whether it listed their inputs. */
@@ -64,7 +65,7 @@ export async function timeChunks(
   let onceMs: number | undefined;
   let size = 1;
   /** The first sample includes loading the code, so it counts only if it is the only one. */
-  const meanMs = () => (times.size === 0 ? firstMs : meanOf([...times.values()].map(({ ms }) => ms)));
+  const meanMs = () => (times.size === 0 ? firstMs : mean([...times.values()].map(({ ms }) => ms)));
   for (let round = 0; round < rounds; round++) {
     const spentBeforeMs = spentMs;
     for (const index of indexes) {
@@ -111,9 +112,6 @@ function worthMs(totalMs: number, onceMs: number | undefined): number {
   // A run that is one pack anyway would only become shorter.
   return totalMs <= packMsMin ? 0 : Math.min(onceMs + packMsMin, cheapMs);
 }
-
-const meanOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Keeps inputs to time: some spread over the first batch of a list, and the first of later batches up to the limit. */
 export function keepSamples<Input>(samples: Samples<Input>, from: number, inputs: readonly Input[]): void {

@@ -1,7 +1,8 @@
 import { limits } from "../model/limits.ts";
+import { mean } from "../model/quantile.ts";
 import { isFinal } from "../model/state.ts";
 import { advance, type Loop } from "./advance.ts";
-import { isIdle, isInFullSwing, mean, pauseBetween } from "./decide/pace.ts";
+import { isIdle, isInFullSwing, pauseBetween } from "./decide/pace.ts";
 import { shareOut } from "./decide/shares.ts";
 import { lostAfterMs } from "./inFlight/judge.ts";
 import { keepSchedules } from "./keepSchedules.ts";

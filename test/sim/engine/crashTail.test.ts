@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { p95 } from "../../../src/engine/leader/decide/pace.ts";
+import { p95 } from "../../../src/engine/model/quantile.ts";
 import { engineWorld } from "../../support/engineWorld.ts";
 
 test.each([1_000, 5_000, 20_000])(

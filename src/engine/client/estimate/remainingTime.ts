@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { stopOf } from "../../model/outcomes.ts";
 import { packsOf } from "../../model/packs.ts";
+import { p95 } from "../../model/quantile.ts";
 import { isHeld, type ProgressMark, type State } from "../../model/state.ts";
 
 export const remainingTimeSchema = z
@@ -26,11 +27,7 @@ const trendError = 0.65;
 const leastError = 0.1;
 
 /** Three times as long as nearly all packs take, and at least two polls, which show what has ended. */
-const stillAfterMs = (durationsMs: readonly number[]): number =>
-  Math.max(
-    3 * ([...durationsMs].sort((a, b) => a - b)[Math.ceil(0.95 * durationsMs.length) - 1] ?? 0),
-    2 * pollMs,
-  );
+const stillAfterMs = (durationsMs: readonly number[]): number => Math.max(3 * p95(durationsMs), 2 * pollMs);
 
 /** Whether no pack has ended for so long that neither the rate nor what follows from it is true any more. */
 export function standsStill({ progress, durationsMs, phase, waits }: State, nowMs: number): boolean {

@@ -2,6 +2,7 @@ import pMap from "p-map";
 import * as z from "zod";
 import { parseOutputFacts } from "../../model/output.ts";
 import { chunksOfPack, type Layout, packsOf, shardsOf } from "../../model/packs.ts";
+import { quantile } from "../../model/quantile.ts";
 import { rangeSchema } from "../../model/run.ts";
 import { lastNumberOf, runBlobs } from "../../model/runBlobs.ts";
 import type { State } from "../../model/state.ts";
@@ -108,9 +109,6 @@ async function listPartials(client: Client, { run, uid }: State, layout: Layout)
 const pagePacks = 5_000;
 
 /** The smallest value that this share of the sorted values does not exceed. */
-const quantile = (sorted: readonly number[], share: number): number | undefined =>
-  sorted[Math.max(Math.ceil(sorted.length * share) - 1, 0)];
-
 const slowestShown = 10;
 const slowestOf = (listed: readonly SlowPack[]): readonly SlowPack[] =>
   [...listed].sort((a, b) => b.ms - a.ms || a.pack - b.pack).slice(0, slowestShown);

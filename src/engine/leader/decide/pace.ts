@@ -1,24 +1,16 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf } from "../../model/packs.ts";
+import { mean } from "../../model/quantile.ts";
 import { isHeld, type State } from "../../model/state.ts";
 import type { Known, RunNotes } from "../notes.ts";
 
-/** How fast a run goes: rate, mean, p95, and from them the pace of the leader. */
+/** How fast a run goes: its rate, the time of its packs, and from them the pace of the leader. */
 
 /** Time over which the rate is smoothed, but at least so many packs' time: those that began together end together. */
 const smoothMs = 10_000;
 const smoothPacks = 3;
 /** Two samples closer than this say nothing about a rate. */
 const sampleMs = 500;
-
-export const mean = (values: readonly number[]): number =>
-  values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** The smallest value that 95 % of the values do not exceed. */
-export function p95(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(Math.ceil(sorted.length * 0.95) - 1, 0)] ?? 0;
-}
 
 /** Updates the smoothed rate from the packs done since the last sample. */
 export function trackRate(

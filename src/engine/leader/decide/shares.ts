@@ -1,9 +1,10 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf } from "../../model/packs.ts";
 import { type Priority, weightOf } from "../../model/priority.ts";
+import { mean } from "../../model/quantile.ts";
 import type { State } from "../../model/state.ts";
 import { packsAllowed, type Share } from "./draft.ts";
-import { expectedPackMs, mean, packsAtOnce } from "./pace.ts";
+import { expectedPackMs, packsAtOnce } from "./pace.ts";
 
 /** A run that takes part: how it goes, and how much it counts. */
 export interface Sharing {

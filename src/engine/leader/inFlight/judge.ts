@@ -1,10 +1,10 @@
 import type { FailedChunk } from "../../model/errors.ts";
 import { limits } from "../../model/limits.ts";
 import { type Range, sizeOf } from "../../model/packs.ts";
+import { p95 } from "../../model/quantile.ts";
 import { type Work, workName } from "../../model/runBlobs.ts";
 import type { Sends, State } from "../../model/state.ts";
 import type { Draft } from "../decide/draft.ts";
-import { p95 } from "../decide/pace.ts";
 import type { DecideTime, Lists } from "../notes.ts";
 import { type Observed, type SeenFailure, type SeenHeartbeat, workKey } from "../seen.ts";
 import { isBehind, isFromBefore, isInvisible, waitOf } from "./waits.ts";
