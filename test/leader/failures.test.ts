@@ -46,13 +46,6 @@ describe("failures of packs", () => {
     expect(toleratedChunks({ percent: 33 }, 10)).toBe(3);
   });
 
-  test("success beats failure until the shard is sealed", () => {
-    const failed = step(sent(), { spec: tolerant, failures: [packFailure(2)] }).state;
-    expect(failed.packsFailed).toBe(1);
-    const healed = step(failed, { spec: tolerant, failures: [packFailure(2)], parts: [part(2)] }).state;
-    expect([healed.packsFailed, healed.packsDone, healed.chunksFailed]).toEqual([0, 1, 0]);
-  });
-
   test.each<[string, string, string, number, RegExp]>([
     ["poison", "unreported", "poison", limits.poisonedSendsMax, /it broke/],
     [
@@ -103,28 +96,6 @@ describe("failures of packs", () => {
       expect(ending?.error?.message).toBe(`${message}`);
     },
   );
-
-  test("a pack whose second send is still under way has not failed", () => {
-    const state = { ...sent(), resent: { 2: { send: 2, sentMs: startMs, losses: 1, awaitedFrom: 1 } } };
-    expect(step(state, { failures: [packFailure(2, 1)] }).ending).toBeUndefined();
-    expect(step(state, { failures: [packFailure(2, 1), packFailure(2, 2)] }).ending?.phase).toBe("failed");
-  });
-
-  test("a failure that is final fails the pack though another send is under way", () => {
-    const state = { ...sent(), resent: { 2: { send: 2, sentMs: startMs, losses: 1, awaitedFrom: 1 } } };
-    const draft = step(state, { failures: [packFailure(2, 1, "error", { final: true })] });
-    expect(draft.ending?.phase).toBe("failed");
-  });
-
-  test("a record of a send that no state knows does not end the sends before it", () => {
-    expect(step(sent(), { failures: [packFailure(2, 2)] }).ending).toBeUndefined();
-    expect(step(sent(), { failures: [packFailure(2, 1), packFailure(2, 2)] }).ending?.phase).toBe("failed");
-  });
-
-  test("sends from before a resume may end without a record and are not waited for", () => {
-    const state = { ...sent(), resent: { 2: { send: 2, sentMs: startMs, losses: 0, awaitedFrom: 2 } } };
-    expect(step(state, { failures: [packFailure(2, 2)] }).ending?.phase).toBe("failed");
-  });
 
   test("a resend after the death of a process takes nothing away from the record of the send before, which comes later and still counts", () => {
     const overtime = (send: number) => packFailure(0, send, "error", { code: "time-limit" });
