@@ -5,7 +5,7 @@ export const rootMax = 10_000_000;
  * The wheel of 30. Every prime above 5 leaves one of eight remainders when divided by 30, so one byte with one
  * bit for each remainder stands for 30 numbers. Byte b, bit i is the number 30 b + residues[i].
  */
-export const residues = [1, 7, 11, 13, 17, 19, 23, 29] as const;
+const residues = [1, 7, 11, 13, 17, 19, 23, 29] as const;
 export const numbersPerByte = 30;
 
 /** The bit of a remainder as a mask; 0 for numbers that 2, 3 or 5 divide. */
