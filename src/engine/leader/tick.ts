@@ -106,12 +106,12 @@ export class Coordinator {
 
   /** A tick until the request is answered, or, once another invocation has taken it over, until that one must stop. */
   #lend(request: TickRequest): Promise<TickOutcome> {
-    const stop = new AbortController();
+    const [stop, ended] = [new AbortController(), new AbortController()];
     const end = (): void => stop.abort();
     const follow = (signal: AbortSignal | undefined): void =>
-      signal?.aborted ? end() : signal?.addEventListener("abort", end);
+      signal?.aborted ? end() : signal?.addEventListener("abort", end, { signal: ended.signal });
     follow(request.stopping);
-    const over = this.#tick({ ...request, stopping: stop.signal });
+    const over = this.#tick({ ...request, stopping: stop.signal }).finally(() => ended.abort());
     const taken = Promise.withResolvers<TickOutcome>();
     this.#takeOver = (stopping) => {
       this.#takeOver = undefined;
