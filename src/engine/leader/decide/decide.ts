@@ -1,7 +1,7 @@
 import { limits } from "../../model/limits.ts";
 import { packsOf, packsOfShard } from "../../model/packs.ts";
 import type { ProgressMark, State } from "../../model/state.ts";
-import { trackFailures } from "../inFlight/endedSends.ts";
+import { checkTolerance, endIfAsked, trackEndedSends, trackTried } from "../inFlight/endedSends.ts";
 import { judgeInFlight } from "../inFlight/resend.ts";
 import { judgeWaits, trackWaits } from "../inFlight/waits.ts";
 import type { Known } from "../notes.ts";
@@ -36,7 +36,10 @@ const learn: readonly Step[] = [
   (draft) => trackRate(draft, draft.at.localMs),
   (draft) => markProgress(draft, draft.at.nowMs),
   learnManifest,
-  trackFailures,
+  trackTried,
+  endIfAsked,
+  trackEndedSends,
+  checkTolerance,
   trackRefused,
 ];
 

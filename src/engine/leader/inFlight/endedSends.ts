@@ -17,17 +17,21 @@ import { verdictOf, whyFailed } from "./judge.ts";
 import { lastSend, resendEnded, resendEndedTask } from "./resend.ts";
 
 /**
- * Draws the consequences of failure records. A send ends with its output or with a record; work has failed when all
- * of its sends that are waited for have ended without output. Silence is never a failure.
+ * What follows from failure records, in four steps of `decide`: what is told of attempts that others follow (`trackTried`); whether
+ * code ends its run (`endIfAsked`); for each piece of work another send, its failure, or nothing yet (`trackEndedSends`, by
+ * `verdictOf`); and whether more chunks have failed than the run tolerates (`checkTolerance`).
+ *
+ * A send ends with its output or with a record. Silence is never a failure.
  */
-export function trackFailures(draft: Draft, seen: Seen): void {
+const recordsOf = ({ state }: Draft, { failures }: Seen): readonly SeenFailure[] =>
+  failures.filter(({ generation }) => generation === state.generation);
+
+/** Work has failed when all of its sends that are waited for have ended without output. */
+export function trackEndedSends(draft: Draft, seen: Seen): void {
   const { state } = draft;
-  trackTried(draft, seen);
-  const current = seen.failures.filter((failure) => failure.generation === state.generation);
-  endIfAsked(draft, current);
   const hasEnded = state.layout && hasOutcome(state, state.layout);
   // Where the other chunks of a pack have a partial, that is its outcome, and the record only tells why it has gaps.
-  const ended = current.filter(({ gaps }) => gaps === undefined);
+  const ended = recordsOf(draft, seen).filter(({ gaps }) => gaps === undefined);
   for (const [name, records] of Map.groupBy(ended, ({ work }) => workName(work))) {
     records.sort((a, b) => a.send - b.send);
     const work = records[0]?.work;
@@ -48,16 +52,15 @@ export function trackFailures(draft: Draft, seen: Seen): void {
   }
   tally(state);
   if (state.trying !== undefined && isOver(state, state.trying.work)) delete state.trying;
-  if (state.keep !== true) checkTolerance(draft, seen, current);
 }
 
 const codeOfLoss = ({ code }: SeenFailure): string => (code === planLost ? planLost : "storage-lost");
 
 /** Code that says `failRun` ends the run, whatever it tolerates and whatever else ended the same work. */
-function endIfAsked(draft: Draft, failures: readonly SeenFailure[]): void {
+export function endIfAsked(draft: Draft, seen: Seen): void {
   // What failed beyond the next prefix fails no run that stops before.
   const counting = shardsThatCount(draft.state);
-  const asked = failures.find(
+  const asked = recordsOf(draft, seen).find(
     ({ code, work }) => code === failRunCode && (work.kind !== "pack" || work.shard < counting),
   );
   if (asked === undefined) return;
@@ -72,7 +75,7 @@ function isOver(state: State, work: string): boolean {
 }
 
 /** Takes over which attempts threw while others of their send are to come. */
-function trackTried(draft: Draft, { tried }: Seen): void {
+export function trackTried(draft: Draft, { tried }: Seen): void {
   const { state } = draft;
   for (const { work, generation, code, message, attempts, attemptsMax } of tried) {
     if (generation !== state.generation) continue;
@@ -124,14 +127,13 @@ function failedThatCount(state: State, layout: Layout): number {
     : state.chunksFailed;
 }
 
-function checkTolerance(
-  draft: Draft,
-  { spec: { tolerate }, otherCode }: Seen,
-  failures: readonly SeenFailure[],
-): void {
+/** Past it the run fails at once, and says why the first pack did. */
+export function checkTolerance(draft: Draft, seen: Seen): void {
   const { state, notes } = draft;
   const { layout } = state;
-  if (layout === undefined) return;
+  if (layout === undefined || state.keep === true) return;
+  const { tolerate } = seen.spec;
+  const failures = recordsOf(draft, seen);
   const tolerated = toleratedChunks(tolerate, plannedChunks(layout, state));
   // What failed beyond the next prefix fails no run that stops before.
   const counting = shardsThatCount(state);
@@ -144,7 +146,7 @@ function checkTolerance(
       (gaps !== undefined || outcomesOf(state, layout, work.shard)?.(work.pack) === "failed"),
   );
   // What failed was counted by a partial with gaps, or before its turn, and the records were not listed in this poll.
-  if (first === undefined && otherCode === undefined) {
+  if (first === undefined && seen.otherCode === undefined) {
     notes.listFailures = true;
     draft.undecided = true;
     return;
