@@ -2,7 +2,13 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AnyCalculation, Calculations } from "../engine/calculation/contract.ts";
-import { countIn, hashNow, loadedHash, resolveLeasefold } from "../engine/calculation/moduleGraph.ts";
+import {
+  countIn,
+  filesBehind,
+  hashNow,
+  loadedHash,
+  resolveLeasefold,
+} from "../engine/calculation/moduleGraph.ts";
 import { describeParams, parseParams } from "../engine/calculation/params.ts";
 import { placeOf } from "../engine/calculation/placeOf.ts";
 import { ConfigError, InputError, messageOf } from "../engine/model/errors.ts";
@@ -83,7 +89,7 @@ async function loadFile(file: string): Promise<AnyCalculation> {
   } catch (cause) {
     const why = messageOf(cause);
     const [, hint = ""] = hints.find(([pattern]) => pattern.test(why)) ?? [];
-    const message = `${file} does not load: ${why}${placeOf(cause) || importPlace(why)}${hint}`;
+    const message = `${file} does not load: ${why}${placeOf(cause) || importPlace(why) || decoratorPlace(why, file)}${hint}`;
     throw new ConfigError("bad-calculation-file", message, { cause });
   }
   const found = (exported.default ?? exported.calculation) as Partial<AnyCalculation> | undefined;
@@ -121,6 +127,17 @@ function importPlace(why: string): string {
     .split("\n")
     .findIndex((text) => /\b(from|import)\b.*["']/.test(text) && text.includes(name));
   return line < 0 ? "" : ` (${basename(file)}:${line + 1})`;
+}
+
+/** The line of the first decorator, for the error of V8, which names neither file nor line. */
+function decoratorPlace(why: string, file: string): string {
+  if (!why.startsWith("Invalid or unexpected token")) return "";
+  for (const one of filesBehind(pathToFileURL(file).href)) {
+    const lines = readFileSync(one, "utf8").split("\n");
+    const at = lines.findIndex((line) => /^(?!\s*(?:\/\/|\/?\*))(?:.*[\s{;])?@[\p{L}_$]/u.test(line));
+    if (at >= 0) return ` (${basename(one)}:${at + 1})`;
+  }
+  return "";
 }
 
 /** What makes an export no calculation, to follow the file's name. */

@@ -73,22 +73,30 @@ const tryingMax = 10;
 /** Leaves room for the error on a terminal of 80 columns, and keeps a row on a line elsewhere; --json has the whole input. */
 const inputWidth = { terminal: 24, elsewhere: 80 };
 
+/** Without what failed again in a retry: the same row would stand there twice. */
+function newestOf(failures: readonly FailureView[]): readonly FailureView[] {
+  const newest = new Map<string, number>();
+  for (const { work, generation } of failures) newest.set(work, Math.max(generation, newest.get(work) ?? 0));
+  return failures.filter(({ work, generation }) => newest.get(work) === generation);
+}
+
 async function printFailures(session: Session, found: Failures): Promise<void> {
   const { out } = session.cli;
-  const hasInputs = found.failures.some(({ inputs }) => inputs !== undefined);
+  const failures = newestOf(found.failures);
+  const hasInputs = failures.some(({ inputs }) => inputs !== undefined);
   const input = hasInputs ? ["INPUT"] : [];
   const shown = table(
     out,
     ["WORK", "CHUNKS", ...input, right("TRIES"), "CODE", clipped("ERROR")],
-    found.failures.map((one) =>
+    failures.map((one) =>
       rowOfFailure(one, hasInputs, inputWidth[Number.isFinite(out.columns) ? "terminal" : "elsewhere"]),
     ),
   );
   await out.write(shown);
-  const messages = new Set(found.failures.map(({ message }) => oneLine(message)));
+  const messages = new Set(failures.map(({ message }) => oneLine(message)));
   const cut = [...messages].filter((message) => !shown.includes(message)).slice(0, wholeMax);
   for (const message of cut) await session.print(["", ...wrap(message, out.columns)].join("\n"));
-  if (found.failures.some(({ chunks, code }) => chunks !== undefined && !foundByChunk(chunks, code)))
+  if (failures.some(({ chunks, code }) => chunks !== undefined && !foundByChunk(chunks, code)))
     await session.note(
       "what ends its process or its time fails with its pack; with submit --pack-size 1 it does so alone",
     );

@@ -56,7 +56,10 @@ it.each([
     "enum Color { Red }",
     "enum is not supported in strip-only mode (X.ts:2); types are stripped and not compiled",
   ],
-  ["class A { @once x = 1; }", "; types are stripped and not compiled: JavaScript has no decorators"],
+  [
+    "class A { @once x = 1; }",
+    "token (X.ts:2); types are stripped and not compiled: JavaScript has no decorators",
+  ],
   [`import { y } from "@/lib/y";`, "(X.ts:2); aliases of tsconfig.json are not read"],
   [`import y from "not-installed-here";`, "(X.ts:2); npm install it beside the file"],
   [`import { y } from "./nowhere";`, "(X.ts:2); an import names its file with the extension"],
