@@ -77,9 +77,14 @@ describe("leasefold failures, leader, queues, calculations", () => {
         ...still,
       ].join("\n"),
     );
+    // A retry has a generation of its own, and its record stands beside the earlier one.
+    const again = { message: "ended its process again", attempts: 1, chunks: { from: 0, to: 1 } };
+    put(failure(pack(0), 2, 4), { ...ended, ...again });
+    const retried = (await run("failures r1")).out.split("\n").filter((line) => line.startsWith("pack 0"));
+    expect(retried).toEqual(["pack 0  0           1  process-ended  ended its process again"]);
     const told = JSON.parse((await run("failures r1 --json")).out);
     expect(told).toMatchObject({
-      failures: [{ pack: 0 }],
+      failures: [{ generation: 1 }, { generation: 2 }],
       trying: [{ pack: 1, attemptsMax: 5 }, { pack: 2 }],
     });
   });
