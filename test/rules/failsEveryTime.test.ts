@@ -61,7 +61,6 @@ const final = [
   "not-bytes",
   "not-json",
   "partial-too-large",
-  "record-too-long",
   "result-too-large",
   "too-many-chunks",
   "too-many-files",

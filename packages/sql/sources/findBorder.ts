@@ -1,16 +1,43 @@
+import { pMapIterable } from "p-map";
 import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
-
 import { sourceLimits } from "./sourceLimits.ts";
 
-const { firstReadBytes, borderBytesMax, recordBytesMax } = sourceLimits;
+const { firstReadBytes, borderBytesMax, bordersAtOnce, recordBytesMax } = sourceLimits;
 
-export const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
+const [quote, lineFeed, carriageReturn] = [0x22, 0x0a, 0x0d];
 
-/** A CSV file, and where its first record begins. */
-export interface CsvFile {
+interface CsvFile {
   readonly file: FileFact;
-  readonly first: number;
   readonly delimiter: string;
+}
+
+/**
+ * Where the ranges of a CSV file begin that follow its first: at the first record at or after each multiple of `stride`.
+ * From the middle of a file nobody can tell a line break within quotes from one without. So the bytes that follow each
+ * border are read until the quotes tell, and where they do not, the range before goes on.
+ */
+export async function csvBorders(csv: CsvFile, stride: number, files: Files): Promise<number[]> {
+  const { bytes } = csv.file;
+  const targets = Array.from({ length: Math.ceil(bytes / stride) - 1 }, (_, index) => (index + 1) * stride);
+  const found = pMapIterable(targets, async (target) => ({ border: await findBorder(csv, target, files) }), {
+    concurrency: bordersAtOnce,
+  });
+  const borders: number[] = [];
+  for await (const { border = 0 } of found)
+    if (border > (borders.at(-1) ?? 0) && border < bytes) borders.push(border);
+  return borders;
+}
+
+/** Where the first line begins at or after `at`, if no line feed is part of a record. */
+export async function lineAt(at: number, file: FileFact, files: Files): Promise<number> {
+  if (at === 0 || at >= file.bytes) return Math.min(at, file.bytes);
+  let from = at - 1;
+  for await (const piece of piecesOf(file, from, file.bytes, files)) {
+    const line = piece.indexOf(lineFeed);
+    if (line !== -1) return from + line + 1;
+    from += piece.length;
+  }
+  return file.bytes;
 }
 
 /**
@@ -26,33 +53,23 @@ export async function findBorder(
   files: Files,
   bytesMax: number = 2 * recordBytesMax,
 ): Promise<number | undefined> {
-  const { file, first } = csv;
-  const from = Math.max(first, target - 2);
+  const { file } = csv;
+  const from = Math.max(0, target - 2);
   const to = Math.min(file.bytes, from + bytesMax);
   const scan = borderScan(csv, target);
-  for await (const piece of piecesOf(file, { from, to, firstBytes: firstReadBytes }, files))
-    if (scan.push(piece)) return scan.border();
+  for await (const piece of piecesOf(file, from, to, files)) if (scan.push(piece)) return scan.border();
   return to === file.bytes ? scan.end() : undefined;
 }
 
-/** Reads one piece after the other, none ahead: many files are read at the same time. The first one may be short. */
-export async function* piecesOf(
-  file: FileFact,
-  { from, to, firstBytes = borderBytesMax }: { from: number; to: number; firstBytes?: number },
-  files: Files,
-): AsyncGenerator<Uint8Array> {
-  let bytes = firstBytes;
+/** Reads one piece after the other, none ahead: many files are read at the same time. The first one is short. */
+async function* piecesOf(file: FileFact, from: number, to: number, files: Files): AsyncGenerator<Uint8Array> {
+  let bytes: number = firstReadBytes;
   for (let at = from; at < to; bytes = Math.min(borderBytesMax, bytes * 16)) {
     const end = Math.min(to, at + bytes);
     yield* files.read(file, { from: at, to: end });
     at = end;
   }
 }
-
-/** Spaces beside a quote: whether it belongs to a field depends on rules of DuckDB that no scan knows, so the file is not cut. */
-export class SpacedQuote extends Error {}
-
-export const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09;
 
 /** Quotes after which a scan ends. In a table that is made to read the same both ways no number of them would tell. */
 const quotesMax = 100_000;
@@ -71,11 +88,11 @@ interface Track {
  * that scan would refuse the file. Two tracks that are outside quotes at the same byte agree from there on. So the border
  * is that of the only track that is left, or the first after all agree.
  */
-function borderScan({ file, first, delimiter }: CsvFile, target: number) {
+function borderScan({ file, delimiter }: CsvFile, target: number) {
   const comma = delimiter.charCodeAt(0);
   const endsField = (byte: number): boolean => byte === comma || byte === lineFeed || byte === carriageReturn;
-  const start = Math.max(first, target - 1);
-  let at = Math.max(first, target - 2);
+  const start = Math.max(0, target - 1);
+  let at = Math.max(0, target - 2);
   let tracks: Track[] | undefined;
   let last = lineFeed;
   let steps = 0;

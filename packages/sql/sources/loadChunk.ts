@@ -3,21 +3,13 @@ import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column, Schema, SplitQuery } from "../split/splitSteps.ts";
 import { headOf } from "./csvHead.ts";
-import { lineAt } from "./csvRanges.ts";
 import { fileFormat } from "./fileFormat.ts";
+import { lineAt } from "./findBorder.ts";
 import type { Fit } from "./fitting.ts";
 import { refuseDeep } from "./jsonLevels.ts";
 import type { HiveColumn } from "./listSource.ts";
 import type { TableFiles } from "./loadTables.ts";
-import {
-  endingOf,
-  fetchFile,
-  fetchRanges,
-  fetchSample,
-  type LocalFile,
-  newPath,
-  renamed,
-} from "./localFile.ts";
+import { endingOf, fetchFile, fetchSample, type LocalFile, newPath, renamed } from "./localFile.ts";
 import { byName } from "./names.ts";
 import { chosenColumns, fetchGroups, readFooter, rowNumber, rowsTest } from "./parquetFile.ts";
 import {
@@ -141,7 +133,7 @@ async function fetchText(
       kind === "csv"
         ? { from, to }
         : { from: await lineAt(from, file, files), to: await lineAt(to, file, files) };
-    await fetchRanges(file, [range], { path }, files);
+    await fetchFile(file, path, files, range);
     first = range.from;
   }
   const local = { path, file, from: first };

@@ -50,37 +50,25 @@ export interface ByteRange {
   readonly to: number;
 }
 
-/**
- * Writes ranges of a file to a local one: one after the other, or with `sparse` each where it is in the file, into
- * one that is there. Throws `CalculationError` for more bytes than a worker's disk has room for.
- */
-export async function fetchRanges(
+/** Writes a file, or a range of it, to a local one. Throws `CalculationError` for more bytes than a worker's disk has room for. */
+export async function fetchFile(
   file: FileFact,
-  ranges: readonly ByteRange[],
-  { path, sparse = false }: { readonly path: string; readonly sparse?: boolean },
+  path: string,
   files: Files,
+  range: ByteRange = { from: 0, to: file.bytes },
 ): Promise<void> {
-  const bytes = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
+  const bytes = range.to - range.from;
   if (bytes > localBytesMax) throw tooLarge(file, bytes);
-  const local = await open(path, sparse ? "r+" : "w");
+  const local = await open(path, "w");
   try {
-    let end = 0;
-    for (const { from, to } of ranges) {
-      let at = sparse ? from : end;
-      for await (const piece of files.read(file, { from, to })) {
-        await local.write(piece, 0, piece.length, at);
-        at += piece.length;
-        releasePiece(piece);
-      }
-      end = at;
+    for await (const piece of files.read(file, range)) {
+      await local.write(piece, 0, piece.length);
+      releasePiece(piece);
     }
   } finally {
     await local.close();
   }
 }
-
-export const fetchFile = (file: FileFact, path: string, files: Files): Promise<void> =>
-  fetchRanges(file, [{ from: 0, to: file.bytes }], { path }, files);
 
 /** Writes the first whole records of a text file, unpacked. */
 export async function fetchSample(

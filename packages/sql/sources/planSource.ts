@@ -4,9 +4,8 @@ import { CalculationError } from "../../../src/engine/model/errors.ts";
 import type { Session } from "../duck/session.ts";
 import type { SplitQuery } from "../split/splitSteps.ts";
 import { firstBytes, headOf } from "./csvHead.ts";
-import { csvBorders } from "./csvRanges.ts";
 import { type FileKind, fileFormat } from "./fileFormat.ts";
-import { type CsvFile, SpacedQuote } from "./findBorder.ts";
+import { csvBorders } from "./findBorder.ts";
 import { findReader } from "./findTypes.ts";
 import { type HiveColumn, listSource, type SourceFile } from "./listSource.ts";
 import type { ChunkFile, SqlInput } from "./loadChunk.ts";
@@ -158,8 +157,11 @@ async function partsOf(
   checkColumns(reader, head.names, file);
   const isFirst = head.names.join("\n") === reader.heads[0]?.names.join("\n");
   const isCut = delimiter !== undefined && !(await isUnusual(path, delimiter));
-  const borders = isCut ? await allBorders({ file, first: 0, delimiter }, chunkBytes, files) : undefined;
-  return borders === undefined ? whole : ranges(borders, isFirst ? {} : { names: head.names });
+  if (!isCut) return whole;
+  return ranges(
+    await csvBorders({ file, delimiter }, chunkBytes, files),
+    isFirst ? {} : { names: head.names },
+  );
 }
 
 /** Lines end with carriage returns alone, or spaces stand beside quotes: such files are not cut. */
@@ -168,16 +170,6 @@ async function isUnusual(path: string, delimiter: string): Promise<boolean> {
   const fields = `[${delimiter.replace(/[\\\]^-]/, "\\$&")}\\r\\n]`;
   const spaced = new RegExp(`(^|${fields})[ \\t]+"|"[ \\t]+${fields}`);
   return /\r(?!\n|$)/.test(text) || spaced.test(text);
-}
-
-/** Undefined where quotes do not tell where records begin. */
-async function allBorders(csv: CsvFile, stride: number, files: Files): Promise<number[] | undefined> {
-  try {
-    return await Array.fromAsync(csvBorders(csv, stride, files));
-  } catch (error) {
-    if (error instanceof SpacedQuote) return undefined;
-    throw error;
-  }
 }
 
 /** The delimiter, if the file is cut: its quotes must be the usual ones, and its line feeds single bytes. */

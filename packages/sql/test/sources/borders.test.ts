@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { memoryFiles } from "../../../../test/support/memoryFiles.ts";
-import { csvBorders } from "../../sources/csvRanges.ts";
-import { findBorder } from "../../sources/findBorder.ts";
+import { csvBorders, findBorder } from "../../sources/findBorder.ts";
 import { sourceLimits } from "../../sources/sourceLimits.ts";
 
 const runs = process.env["LEASEFOLD_FULL"] === "1" ? 20_000 : 300;
@@ -35,7 +34,7 @@ const borderOf = async (csv: string | Uint8Array, target: number, pieceBytes?: n
   const bytes = Buffer.from(csv);
   const files = memoryFiles(new Map([[path, bytes]]), pieceBytes);
   for await (const file of files.list("data/")) {
-    return findBorder({ file, first: 0, delimiter: "," }, target, files);
+    return findBorder({ file, delimiter: "," }, target, files);
   }
   return expect.fail("there is no file");
 };
@@ -112,9 +111,7 @@ describe("the ranges of a file", () => {
       const files = memoryFiles(new Map([[path, csv]]));
       const [file] = await Array.fromAsync(files.list("data/"));
       if (file === undefined) return expect.fail("there is no file");
-      const borders = await Array.fromAsync(
-        csvBorders({ file, first: 0, delimiter: "," }, size * mib, files),
-      );
+      const borders = await csvBorders({ file, delimiter: "," }, size * mib, files);
       expect(borders.filter((border) => !starts.has(border))).toEqual([]);
       expect(borders).toEqual(borders.toSorted((a, b) => a - b));
       expect(borders.length).toBeGreaterThanOrEqual(Math.floor(csv.length / mib / (size + 9)) - 1);
