@@ -1,8 +1,7 @@
 import { open } from "node:fs/promises";
-import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
-import { sameName } from "./names.ts";
+import { hasRenamed, refuseTwins } from "./names.ts";
 import type { ReadOptions } from "./readOptions.ts";
 
 /** How a CSV file begins, by DuckDB's sniffer: lines to skip, a header or none, and the names of its columns. */
@@ -74,7 +73,7 @@ export async function sniffCsv(
   const head = { skip, header, names: columns.map(([name]) => name) };
   const own = lines.slice(0, skip + 1).join("");
   const isWhole = header && lines.length > skip + 1 && own.length <= headBytesMax && !own.includes(quote);
-  if (header) await refuseTwins(path, head, { ...dialect, ...given }, session);
+  if (header) await refuseRenamed(path, head, { ...dialect, ...given }, session);
   return { head: { ...head, text: isWhole ? own : undefined }, columns, dialect, comment };
 }
 
@@ -133,31 +132,18 @@ export async function firstBytes(path: string, bytes: number): Promise<string> {
 }
 
 /** Names that are the same but for their case are one name to DuckDB, which renames the second. */
-async function refuseTwins(
+async function refuseRenamed(
   path: string,
   { skip, names }: CsvHead,
   options: ReadOptions,
   session: Session,
 ): Promise<void> {
-  const renamed = names.filter((name) => {
-    const base = /^(.*)_\d+$/s.exec(name)?.[1];
-    return base !== undefined && names.some((one) => one !== name && sameName(one, base));
-  });
-  if (renamed.length === 0 || options["names"] !== undefined) return;
+  if (!hasRenamed(names) || options["names"] !== undefined) return;
   const all = names.map((_, index) => `'c${index}': 'VARCHAR'`).join(", ");
   const more = Object.entries(options)
     .filter(([name]) => /^(delim|quote|escape|encoding)$/.test(name))
     .map(([name, value]) => `, ${name}=${value}`);
   const read = `read_csv(${textLiteral(path)}, auto_detect=false, header=false, skip=${skip}, columns={${all}}${more.join("")}, strict_mode=false, ignore_errors=true)`;
   const [row = {}] = await session.rows(`from ${read} limit 1`);
-  const written = Object.values(row).map((value) => String(value ?? "").trim());
-  const twins = written.find((name, at) =>
-    written.some((one, index) => index < at && one !== name && sameName(one, name)),
-  );
-  if (twins === undefined) return;
-  const first = written.find((name) => name !== twins && sameName(name, twins));
-  throw new CalculationError("twin-columns", twinsText(first ?? "", twins));
+  refuseTwins(new Set(Object.values(row).map((value) => String(value ?? "").trim())));
 }
-
-export const twinsText = (a: string, b: string): string =>
-  `columns ${JSON.stringify(a)} and ${JSON.stringify(b)} differ only in case, and are one name in SQL`;

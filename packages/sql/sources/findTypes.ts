@@ -2,12 +2,12 @@ import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError, messageOf } from "../../../src/engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
-import { type CsvHead, firstBytes, type Sniffed, sniffCsv, twinsText, typesOf } from "./csvHead.ts";
+import { type CsvHead, firstBytes, type Sniffed, sniffCsv, typesOf } from "./csvHead.ts";
 import { type FileKind, fileFormat } from "./fileFormat.ts";
 import { refuseDeep } from "./jsonLevels.ts";
 import { endingOf, fetchFile, fetchSample, newPath, renamed } from "./localFile.ts";
 import { quotedName } from "./misfits.ts";
-import { byName, sameName } from "./names.ts";
+import { byName, hasRenamed, refuseTwins, sameName } from "./names.ts";
 import { readFooter, writeFooter } from "./parquetFile.ts";
 import { csvPart, doesFit, extraColumn, jsonPart, type Part, partFits } from "./parts.ts";
 import type { Reader } from "./reader.ts";
@@ -247,15 +247,8 @@ async function refuseKeyTwins(
   found: readonly Column[],
   session: Session,
 ): Promise<void> {
-  const names = found.map(([name]) => name);
-  const isRenamed = (name: string): boolean =>
-    names.some((one) => one !== name && sameName(one, name.replace(/_\d+$/, "")));
-  if (!names.some(isRenamed)) return;
+  if (!hasRenamed(found.map(([name]) => name))) return;
   const objects = `read_json(${list}, format='${format}', records=false, columns={'o': 'JSON'})`;
   const rows = await session.rows(`select distinct unnest(json_keys(o)) as key from ${objects} order by 1`);
-  const keys = rows.map(({ key }) => String(key));
-  const twin = keys.find((key) => keys.some((one) => one !== key && sameName(one, key)));
-  const first = keys.find((key) => twin !== undefined && key !== twin && sameName(key, twin));
-  if (twin !== undefined && first !== undefined)
-    throw new CalculationError("twin-columns", twinsText(twin, first));
+  refuseTwins(rows.map(({ key }) => String(key)));
 }

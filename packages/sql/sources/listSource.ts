@@ -1,7 +1,6 @@
 import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
-import { twinsText } from "./csvHead.ts";
-import { sameName } from "./names.ts";
+import { refuseTwins, sameName } from "./names.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
 /** A file of the source, with the values that its folders name, such as `{ year: "2024" }` for `year=2024/`. */
@@ -79,13 +78,11 @@ function unescaped(value: string): string {
 /** The columns that the folders of every file name. Values are text unless each prints back the same as another type. */
 function hiveColumns(files: readonly SourceFile[]): HiveColumn[] {
   const names = Object.keys(files[0]?.hive ?? {});
-  const twin = files
-    .flatMap(({ hive }) => Object.keys(hive))
-    .find((name) => names.some((one) => one !== name && sameName(one, name)));
-  if (twin !== undefined) {
-    const first = names.find((one) => one !== twin && sameName(one, twin)) ?? "";
-    throw new CalculationError("twin-columns", `folders: ${twinsText(first, twin)}`);
-  }
+  const all = new Set(files.flatMap(({ hive }) => Object.keys(hive)));
+  refuseTwins(
+    [...all].filter((name) => names.some((one) => sameName(one, name))),
+    "folders: ",
+  );
   return names
     .filter((name) => files.every(({ hive }) => Object.hasOwn(hive, name)))
     .map((name) => {

@@ -3,7 +3,7 @@ import { type FileFact, type Files, releasePiece } from "../../../src/engine/cal
 import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { type Session, textLiteral } from "../duck/session.ts";
 import type { ByteRange } from "./localFile.ts";
-import { lowerName } from "./names.ts";
+import { lowerName, refuseTwins } from "./names.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 import {
   listOf,
@@ -49,7 +49,10 @@ export async function readFooter(file: FileFact, files: Files): Promise<Footer> 
   try {
     const fields = readStruct(bytes);
     const columns = columnsOf(structsOf(fields, 2));
-    refuseTwins(columns, file);
+    refuseTwins(
+      columns.map(({ name }) => name),
+      `${file.path}: `,
+    );
     return { fields, bytes, from, columns };
   } catch (cause) {
     if (cause instanceof CalculationError) throw cause;
@@ -79,19 +82,6 @@ function columnsOf([root, ...elements]: readonly Struct[]): ParquetColumn[] {
   return columns;
 }
 
-function refuseTwins(columns: readonly ParquetColumn[], { path }: FileFact): void {
-  const names = new Map<string, string>();
-  for (const { name } of columns) {
-    const before = names.get(lowerName(name));
-    if (before !== undefined)
-      throw new CalculationError(
-        "twin-columns",
-        `${path}: columns ${JSON.stringify(before)} and ${JSON.stringify(name)} are one name in SQL`,
-      );
-    names.set(lowerName(name), name);
-  }
-}
-
 async function bytesOf(file: FileFact, range: ByteRange, files: Files): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of files.read(file, range)) pieces.push(Buffer.from(piece));
@@ -100,12 +90,16 @@ async function bytesOf(file: FileFact, range: ByteRange, files: Files): Promise<
 
 /** Writes a local file of metadata alone: none of its rows may be read. */
 export async function writeFooter({ from, bytes }: Footer, path: string): Promise<void> {
-  const length = Buffer.alloc(8);
-  length.writeUInt32LE(bytes.length);
-  length.write("PAR1", 4);
   await writeFile(path, "PAR1");
   await truncate(path, from);
-  await writeFile(path, Buffer.concat([bytes, length]), { flag: "a" });
+  await writeFile(path, withEnd(bytes), { flag: "a" });
+}
+
+/** Metadata as a file ends with them. */
+function withEnd(bytes: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(bytes.length);
+  return Buffer.concat([bytes, length, Buffer.from("PAR1")]);
 }
 
 /** The columns of a file that are among the names; if none is, the smallest, since a file needs one. */
@@ -252,10 +246,7 @@ async function writeRanges(
       }
       first = last;
     }
-    const length = Buffer.alloc(8);
-    length.writeUInt32LE(footer.length);
-    length.write("PAR1", 4);
-    const tail = Buffer.concat([footer, length]);
+    const tail = withEnd(footer);
     await local.write(tail, 0, tail.length, at);
   } finally {
     await local.close();

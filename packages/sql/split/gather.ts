@@ -1,6 +1,6 @@
 import { identifier } from "../duck/session.ts";
-import { visitNeeds } from "./needs.ts";
-import { type Plan, scannedColumns, tableOf } from "./plan.ts";
+import { neededColumns } from "./needs.ts";
+import type { Plan } from "./plan.ts";
 import { scanConditions } from "./scans.ts";
 import type { Column, Schema, SplitQuery } from "./splitSteps.ts";
 import { nameOf, refused, type Tree, treesOf } from "./syntax.ts";
@@ -27,7 +27,7 @@ export function gathered(
     [...treesOf(root)].some((one) => one["class"] === "COLUMN_REF" && nameOf(one) === "rowid")
   )
     throw refused("rowid is no column of files");
-  const needed = plan === undefined ? undefined : neededColumns(plan);
+  const needed = plan === undefined ? undefined : neededColumns(plan, "all");
   const kept = columns.filter(([name]) => needed?.has(name) ?? true);
   const scans =
     plan === undefined ? [] : scanConditions(plan).map((one) => one.filter(({ isPlain }) => isPlain));
@@ -64,14 +64,4 @@ export function gathered(
     reads: kept.map(([name]) => name),
     scans,
   };
-}
-
-function neededColumns(plan: Plan): Set<string> {
-  const found = new Set<string>();
-  visitNeeds(plan, "all", (scan, wanted) => {
-    if (tableOf(scan) !== "data") return;
-    for (const [index, name] of scannedColumns(scan).entries())
-      if (name !== undefined && wanted.has(index)) found.add(name);
-  });
-  return found;
 }

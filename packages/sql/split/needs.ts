@@ -1,4 +1,4 @@
-import { NotWritten, type Plan, refsIn } from "./plan.ts";
+import { NotWritten, type Plan, refsIn, scannedColumns, tableOf } from "./plan.ts";
 import { unnestOf, widthOf } from "./writePlan.ts";
 
 type Wanted = ReadonlySet<number>;
@@ -32,6 +32,17 @@ export function visitNeeds(
     } else for (const [child, of] of needsOf(node, want)) go(child, of);
   };
   go(plan, wanted === "all" ? allOf(plan) : wanted);
+}
+
+/** The columns of `data` on which what is wanted of a node depends. */
+export function neededColumns(plan: Plan, wanted: Wanted | "all"): Set<string> {
+  const found = new Set<string>();
+  visitNeeds(plan, wanted, (scan, of) => {
+    if (tableOf(scan) !== "data") return;
+    for (const [index, name] of scannedColumns(scan).entries())
+      if (name !== undefined && of.has(index)) found.add(name);
+  });
+  return found;
 }
 
 /** What a node needs of its children for what is wanted of it; all of them, if they are not known here. */

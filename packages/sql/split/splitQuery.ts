@@ -2,17 +2,8 @@ import { identifier, type Session, withSession } from "../duck/session.ts";
 import { checkQuery } from "./checkQuery.ts";
 import { cutGroups, cutRows, findCuts } from "./cuts.ts";
 import { gathered } from "./gather.ts";
-import { union, visitNeeds } from "./needs.ts";
-import {
-  expressionsIn,
-  NotWritten,
-  notWritten,
-  type Plan,
-  planOf,
-  scannedColumns,
-  scansData,
-  tableOf,
-} from "./plan.ts";
+import { neededColumns, union, visitNeeds } from "./needs.ts";
+import { expressionsIn, NotWritten, notWritten, type Plan, planOf, scansData } from "./plan.ts";
 import { normalText } from "./samePlan.ts";
 import { scanConditions } from "./scans.ts";
 import type { Column, Cut, Schema, SplitQuery } from "./splitSteps.ts";
@@ -122,9 +113,7 @@ async function splitPlan(
         : await cutGroups(node, steps, name, session);
     cuts.push(cut);
     standIns.set(node, { table: name, width: widthOf(node) });
-    visitNeeds(node, steps === undefined ? wanted : "all", (scan, of) => {
-      if (tableOf(scan) === "data") for (const column of columnsAt(scan, of)) reads.add(column);
-    });
+    for (const column of neededColumns(node, steps === undefined ? wanted : "all")) reads.add(column);
     await session.run(`create temp table parts as from (${cut.chunk}) limit 0`);
     await session.run(`create temp table ${name} as from (${cut.answer}) limit 0`);
     await session.run("drop table parts");
@@ -144,6 +133,3 @@ async function splitPlan(
     scans: scanConditions(plan),
   };
 }
-
-const columnsAt = (scan: Plan, wanted: ReadonlySet<number>): string[] =>
-  scannedColumns(scan).flatMap((name, index) => (name !== undefined && wanted.has(index) ? [name] : []));
