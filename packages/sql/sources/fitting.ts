@@ -151,9 +151,9 @@ const forms: Readonly<Record<string, string>> = {
 };
 /** Lengths at which a text that is a date or time has nothing that its type would lose. */
 const plainForms: Readonly<Record<string, (text: string) => string>> = {
-  DATE: (text) => `strlen(${text}) = 10`,
+  DATE: (text) => `(strlen(${text}) = 10 and ${text} >= '0')`,
   TIME: (text) => `strlen(${text}) = 8`,
-  TIMESTAMP: (text) => `(strlen(${text}) = 19 and substr(${text}, 17, 1) = ':')`,
+  TIMESTAMP: (text) => `(strlen(${text}) = 19 and ${text} >= '0' and substr(${text}, 17, 1) = ':')`,
 };
 
 function fitTime(text: string, { type, isTold, isJson = false }: Claim): Fit {
@@ -164,7 +164,9 @@ function fitTime(text: string, { type, isTold, isJson = false }: Claim): Fit {
     return { fits: isTold ? isOne : `(${isOne} and ${value}::varchar = trim(${text}))`, value };
   const plain = plainForms[type]?.(text);
   const needsTime = isJson && !isTold && type.startsWith("TIMESTAMP") ? ` and contains(${text}, ':')` : "";
-  const isForm = `${match(text, form)}${needsTime}`;
+  // In JSON neither days before Christ nor those with a name are days to DuckDB.
+  const isCommon = isJson && !isTold && type !== "UUID" ? ` and ${match(text, "\\s*\\d[^(]*")}` : "";
+  const isForm = `${match(text, form)}${needsTime}${isCommon}`;
   return {
     fits: `(${isOne} and (${plain === undefined ? "" : `${plain} or `}${isForm}))`,
     value,

@@ -269,6 +269,17 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     await expectAnswer({ source: `data/${source}`, query }, expected);
   });
 
+  test.each(["-2024-01-05", "-2024-1-05", "2024-01-05 (BC)", "epoch"])(
+    "%s is a day of no JSON file, as for DuckDB",
+    async (day) => {
+      const row = (value: string): string => `{"d":"${value}"}\n`;
+      for (let file = 10; file < 30; file += 1)
+        tables.put(`late-days/${file}.ndjson`, row("2024-01-05") + row(file === 20 ? day : "2024-01-06"));
+      const asked = { source: "data/late-days/", query: "select min(d)::varchar as d from data" };
+      await expect(tables.rows(asked)).rejects.toThrow(/late-days\/20\.ndjson: .*"d" does not fit DATE/);
+    },
+  );
+
   test("days beside times in another file are what they are in DuckDB, and days that are written otherwise are refused", async () => {
     const values = ["2024-01-05", "2024-01-05 10:30:00", "2024-01-05 10:30:00+02", "x"];
     for (const [at, value] of values.entries()) tables.put(`days/${at}.csv`, `id,v\n1,${value}\n`);
