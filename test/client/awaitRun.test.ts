@@ -78,7 +78,9 @@ test("where another leads, the answer comes with the next phase", async () => {
   const answer = wait(60, async () => "follower");
   await world.advance(1_500);
   await put({ phase: "computing", layout });
-  expect(await world.finish(answer)).toEqual(["computing", 2]);
+  const [phase, atS] = await world.finish(answer);
+  expect(phase).toBe("computing");
+  expect(atS).toBeLessThan(2);
 });
 
 test.each([

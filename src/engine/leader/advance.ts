@@ -69,6 +69,8 @@ async function advanceOpen(run: TermRun, loop: Loop): Promise<void> {
   if (draft.ending !== undefined) {
     await close(run, draft.state, draft.ending, seen.manifest);
     term.runs.delete(listed.id);
+    // With the last one the term ends, unless another has come.
+    if (term.runs.size === 0) loop.skipPause = true;
     return;
   }
   const finishing = draft.state.phase === "finishing" && run.working.phase !== "finishing";
