@@ -5,7 +5,7 @@ import { readStatus } from "./status.ts";
 export type Lead = (until: AbortSignal) => Promise<unknown>;
 
 const pollMs = 1_000;
-/** A run that nobody has led may end at once: a fifth of what it has taken, and this. */
+/** A young run may end at once: it is looked at after a fifth of its age, and this. */
 const firstPollMs = 50;
 /** A lease is handed over in less. */
 const handOverMs = 1_000;
@@ -32,7 +32,7 @@ export async function awaitRun(client: Client, id: string, waitMs: number, lead?
     const leftMs = untilMs - clock.monotonicMs();
     const { view } = shown;
     if (!view.active || leftMs <= 0 || (view.phase !== phase && !leads)) break;
-    const soonMs = phase === "waiting" ? firstPollMs + (waitMs - leftMs) / 5 : pollMs;
+    const soonMs = firstPollMs + 200 * view.elapsedS;
     const pause = clock.sleep(Math.min(soonMs, pollMs, leftMs), answered.signal);
     await (leads ? Promise.race([pause, over]) : pause);
     shown = await readStatus(client, id);
