@@ -3,7 +3,7 @@ import type { ParamsSchema } from "../../src/engine/calculation/params.ts";
 import type { DescribedCalculation } from "../../src/engine/client/describeCalculations.ts";
 import { InputError } from "../../src/engine/model/errors.ts";
 import { kebab, optionOf, valueText } from "../../src/engine/model/json.ts";
-import { nearestName } from "./doctor/checkSettings.ts";
+import { nearestName } from "../../src/engine/model/nearNames.ts";
 import { clip, shellText } from "./render/text.ts";
 
 /**

@@ -1,4 +1,5 @@
 import { messageOf } from "../../../src/engine/model/errors.ts";
+import { nearestName } from "../../../src/engine/model/nearNames.ts";
 import { readSettings, type Settings, settingsSchema } from "../../../src/engine/model/settings.ts";
 import { whyNoToken } from "../../../src/engine/model/storageHost.ts";
 import { type Env, findingsOf, type Problem } from "./finding.ts";
@@ -115,29 +116,4 @@ function* hostProblems(env: Env): Generator<Problem> {
       cure: "set DataStorage__blobServiceUri and DataStorage__queueServiceUri",
     };
   }
-}
-
-/** The known name with the fewest edits, case ignored; undefined if it needs more than a third of the letters. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
-  const [nearest] = known
-    .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance);
-  return nearest !== undefined && nearest.distance <= name.length / 3 ? nearest.one : undefined;
-}
-
-/** Letters to insert, delete or exchange, or neighbors to swap (optimal string alignment). */
-function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [i, letter] of a.split("").entries()) {
-    const next = [i + 1];
-    for (let j = 1; j <= b.length; j += 1) {
-      const exchange = (row[j - 1] ?? 0) + (letter === b[j - 1] ? 0 : 1);
-      const isSwapped = i > 0 && j > 1 && letter === b[j - 2] && a[i - 1] === b[j - 1];
-      const swap = isSwapped ? (before[j - 2] ?? 0) + 1 : exchange;
-      next.push(Math.min(exchange, swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    [before, row] = [row, next];
-  }
-  return row[b.length] ?? 0;
 }

@@ -62,7 +62,7 @@ export class Coordinator {
   readonly #lease: ContentLease;
   readonly #expiry: Expiry;
   #busy = false;
-  /** Of a request that races or leads: from now on it goes on until this signal fires, and for another invocation. */
+  /** Set while a request that waits races or leads: another invocation takes that over, until its own signal fires. */
   #takeOver: ((stopping: AbortSignal | undefined) => Promise<TickOutcome>) | undefined;
   /** The term that this process leads. */
   #term: Term | undefined;

@@ -8,7 +8,7 @@ export function didYouMean(asked: string, names: readonly string[]): string {
   // A request of a megabyte may be one name.
   if (asked.length > 80) return "";
   const slips = asked.length < 5 ? 1 : 2;
-  const distances = names.map((name) => ({ name, steps: stepsBetween(asked, name) }));
+  const distances = names.map((name) => ({ name, steps: editDistance(asked, name) }));
   const near = distances
     .filter(({ name, steps }) => steps <= slips || (asked.length > 2 && name.startsWith(asked)))
     .sort((a, b) => a.steps - b.steps)
@@ -16,20 +16,27 @@ export function didYouMean(asked: string, names: readonly string[]): string {
   return near.length === 0 ? "" : ` (did you mean ${near.slice(0, shownMax).join(" or ")}?)`;
 }
 
-/** Letters that were inserted, left out, replaced, or swapped with the next one. */
-function stepsBetween(from: string, to: string): number {
-  let [before, last] = [[] as number[], Array.from({ length: to.length + 1 }, (_, at) => at)];
-  for (let i = 1; i <= from.length; i += 1) {
-    const now = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const same = from[i - 1] === to[j - 1];
-      const [left = 0, above = 0, corner = 0] = [now[j - 1], last[j], last[j - 1]];
-      let steps = Math.min(left + 1, above + 1, corner + (same ? 0 : 1));
-      const swapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
-      if (swapped) steps = Math.min(steps, (before[j - 2] ?? 0) + 1);
-      now.push(steps);
+/** The known name with the fewest edits, case ignored; undefined if it needs more than a third of the letters. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  const [nearest] = known
+    .map((one) => ({ one, distance: editDistance(name.toLowerCase(), one.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  return nearest !== undefined && nearest.distance <= name.length / 3 ? nearest.one : undefined;
+}
+
+/** Letters to insert, delete or exchange, or neighbors to swap (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (const [i, letter] of a.split("").entries()) {
+    const next = [i + 1];
+    for (let j = 1; j <= b.length; j += 1) {
+      const exchange = (row[j - 1] ?? 0) + (letter === b[j - 1] ? 0 : 1);
+      const isSwapped = i > 0 && j > 1 && letter === b[j - 2] && a[i - 1] === b[j - 1];
+      const swap = isSwapped ? (before[j - 2] ?? 0) + 1 : exchange;
+      next.push(Math.min(exchange, swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    [before, last] = [last, now];
+    [before, row] = [row, next];
   }
-  return last[to.length] ?? 0;
+  return row[b.length] ?? 0;
 }

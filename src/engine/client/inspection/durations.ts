@@ -108,7 +108,6 @@ async function listPartials(client: Client, { run, uid }: State, layout: Layout)
 /** Names on one page of a list (`limits.listPageMax`). */
 const pagePacks = 5_000;
 
-/** The smallest value that this share of the sorted values does not exceed. */
 const slowestShown = 10;
 const slowestOf = (listed: readonly SlowPack[]): readonly SlowPack[] =>
   [...listed].sort((a, b) => b.ms - a.ms || a.pack - b.pack).slice(0, slowestShown);

@@ -23,6 +23,7 @@ import { lastSend, resendEnded, resendEndedTask } from "./resend.ts";
  *
  * A send ends with its output or with a record. Silence is never a failure.
  */
+
 const recordsOf = ({ state }: Draft, { failures }: Seen): readonly SeenFailure[] =>
   failures.filter(({ generation }) => generation === state.generation);
 
