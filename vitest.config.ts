@@ -63,8 +63,8 @@ const scale = ["test/sim/scale/{leading,sharedCores}.test.ts"];
 
 /** CPU of the emulator as it is installed beside the one that `up` starts. */
 const emulatorSpeed = ["packages/cli/test/emulator/azuriteSpeed.test.ts"];
-/** Of the simulation, what tells how evenly runs share. */
-const pace = ["test/sim/engine/fairness.test.ts"];
+/** Of the simulation, what tells how evenly runs share, and how near estimates and bills come. */
+const pace = ["test/sim/engine/{fairness,cost,bill}.test.ts"];
 
 /** What `npm test` runs, after every change: nothing in it is drawn. */
 const usual = [

@@ -44,10 +44,10 @@ export function* pointsOf(
 ): Generator<Point> {
   const without = life.calls.filter((call) => !life.effects.includes(call));
   for (const [fate, calls, every] of [
-    ["dies before", life.effects, thorough ? 1 : 9],
-    ["dies after", life.effects, thorough ? 3 : 29],
-    ["stops before", life.effects, thorough ? 2 : 23],
-    ["dies before", without, thorough ? 4 : 53],
+    ["dies before", life.effects, thorough ? 1 : 17],
+    ["dies after", life.effects, thorough ? 3 : 53],
+    ["stops before", life.effects, thorough ? 2 : 41],
+    ["dies before", without, thorough ? 4 : 97],
   ] as const)
     for (const [index, call] of calls.entries()) if (index % every === 0) yield { ...of, call, fate };
 }

@@ -67,25 +67,42 @@ const create = ({ storage }: EngineWorld, container: string, name: string, body 
   storage.blobs.create(container, name, body, { metadata });
 
 const forgeries: Record<string, Forgery> = {};
-for (const { name, body, metadata } of forgedSchedules)
-  forgeries[`schedule ${name.slice(0, 20)}`] = (engine) =>
-    create(engine, names.active, scheduleBlob(name), body, metadata);
+/** Documents that are read one beside the other are forged in one world: none keeps another from being read. */
+const together =
+  (...forgeries: readonly Forgery[]): Forgery =>
+  (engine, victim) =>
+    Promise.all(forgeries.map((forgery) => forgery(engine, victim)));
+
+forgeries["schedule of every kind"] = together(
+  ...forgedSchedules.map(
+    ({ name, body, metadata }): Forgery =>
+      (engine) =>
+        create(engine, names.active, scheduleBlob(name), body, metadata),
+  ),
+);
 for (const want of ["paused", "run"] as const)
-  for (const { run, files } of forgedRuns(want))
-    forgeries[`${want === "run" ? "run" : "paused run"} ${run}`] = (engine) =>
-      Promise.all(
-        files.map(({ name, body, metadata }) =>
-          create(engine, name.includes("/") ? names.runs : names.active, name, body, metadata),
-        ),
-      );
-for (const name of ["night$(id)", "x".repeat(900), "a/b", "_", "%2e%2e"])
-  forgeries[`marker ${name.slice(0, 20)}`] = (engine) => create(engine, names.active, name);
+  forgeries[`${want === "run" ? "run" : "paused run"} of every kind`] = together(
+    ...forgedRuns(want)
+      .flatMap(({ files }) => files)
+      .map(
+        ({ name, body, metadata }): Forgery =>
+          (engine) =>
+            create(engine, name.includes("/") ? names.runs : names.active, name, body, metadata),
+      ),
+  );
+forgeries["marker of every name"] = together(
+  ...["night$(id)", "x".repeat(900), "a/b", "_", "%2e%2e"].map(
+    (name): Forgery =>
+      (engine) =>
+        create(engine, names.active, name),
+  ),
+);
 for (const [kind, metadata] of Object.entries(badMetadata)) {
-  forgeries[`heartbeat ${kind}`] = (engine) =>
-    create(engine, names.coordination, heartbeatBlob("node-9", "b1"), "", metadata);
-  forgeries[`summary ${kind}`] = (engine) =>
-    create(engine, names.runs, `${closedBlobs}0.other`, "", metadata);
-  forgeries[`expiry ${kind}`] = (engine) => create(engine, names.runs, expiryBlob, "", metadata);
+  forgeries[`heartbeat, summary and expiry, ${kind}`] = together(
+    (engine) => create(engine, names.coordination, heartbeatBlob("node-9", "b1"), "", metadata),
+    (engine) => create(engine, names.runs, `${closedBlobs}0.other`, "", metadata),
+    (engine) => create(engine, names.runs, expiryBlob, "", metadata),
+  );
   forgeries[`marker of the victim, ${kind}`] = async ({ storage }) => {
     const found = await storage.blobs.head(names.active, "victim");
     if (found.kind === "missing") throw new Error("the victim has ended");
@@ -106,20 +123,20 @@ for (const [kind, body] of Object.entries(badBytes)) {
   forgeries[`spec, ${kind}`] = over(names.runs, () => specBlob("victim"));
   forgeries[`state, ${kind}`] = over(names.runs, (uid) => of(uid).state);
   forgeries[`plan, ${kind}`] = over(names.runs, (uid) => of(uid).plan);
-  forgeries[`partial, ${kind}`] = over(names.runs, (uid) => of(uid).part(0, 50));
-  forgeries[`node, ${kind}`] = over(names.runs, (uid) => of(uid).node(1, 1, 0));
-  forgeries[`failure, ${kind}`] = over(names.runs, (uid) => of(uid).failure(pack, 1, 1));
-  forgeries[`tried note, ${kind}`] = over(names.runs, (uid) => of(uid).tried(pack, 1, 1));
   forgeries[`manifest, ${kind}`] = over(names.results, (uid) => resultBlobs("victim", uid).manifest(1));
-  if (body.length < 60_000)
-    for (const queue of [
-      names.packs,
-      names.urgent,
-      names.wake,
-      poisonOf(names.packs),
-      poisonOf(names.urgent),
-    ])
-      forgeries[`message in ${queue}, ${kind}`] = ({ storage }) => storage.queues.send(queue, body);
+  forgeries[`partial, node, failure, tried note and message, ${kind}`] = together(
+    over(names.runs, (uid) => of(uid).part(0, 50)),
+    over(names.runs, (uid) => of(uid).node(1, 1, 0)),
+    over(names.runs, (uid) => of(uid).failure({ ...pack, pack: 49 }, 1, 1)),
+    over(names.runs, (uid) => of(uid).tried({ ...pack, pack: 48 }, 1, 1)),
+    ...[names.packs, names.urgent, names.wake, poisonOf(names.packs), poisonOf(names.urgent)]
+      .filter(() => body.length < 60_000)
+      .map(
+        (queue): Forgery =>
+          ({ storage }) =>
+            storage.queues.send(queue, body),
+      ),
+  );
 }
 
 let without: Promise<Readonly<Record<string, number>>> | undefined;
