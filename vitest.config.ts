@@ -70,7 +70,7 @@ const pace = ["test/sim/engine/{fairness,cost,bill}.test.ts"];
 const usual = [
   project("unit", inRooms("*.test.ts"), { isolate: false, exclude: [browser, emulator, ...alone, ...deepUnit], ...computing }),
   project("unit-alone", alone, computing),
-  project("sim", ["test/sim/{engine,election}/**/*.test.ts", "test/sim/*.test.ts", ...scale], {
+  project("sim", ["test/sim/{engine,election,code}/**/*.test.ts", "test/sim/*.test.ts", ...scale], {
     ...{ exclude: pace, ...computing },
   }),
   project("contract", ["test/contract/**/*.test.ts", emulator], {

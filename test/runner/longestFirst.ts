@@ -12,7 +12,6 @@ export const longest = [
   "contract/election",
   "contract/azuriteDifferences",
   "worker/threadPool",
-  "sim/election/mutants/mutants",
   "chaos/chaos",
   "sim/scale/slowPacks",
   "e2e/liveness",

@@ -24,7 +24,7 @@ export const waitingFrom = 5_000_000;
 export const awaitedFrom = 6_000_000;
 
 export const kinds: readonly Worlds[] = [
-  { title: "anything happens", from: 1, usual: 60, deep: 150 },
+  { title: "anything happens", from: 1, usual: 40, deep: 150 },
   {
     title: "storage loses messages and blobs, and somebody deletes what a run needs",
     ...{ from: lossyFrom, usual: 10, deep: 60 },
@@ -41,7 +41,7 @@ export const kinds: readonly Worlds[] = [
   { title: "requests wait for runs, and lead them", from: awaitedFrom, usual: 12, deep: 60 },
 ];
 /** Worlds in which the code of instances changes have negative seeds. */
-const changing = { usual: 32, deep: 50 };
+const changing = { usual: 20, deep: 50 };
 
 /** The seeds that are played of a kind. */
 export function seedsOf({ from, usual, deep }: Omit<Worlds, "title">): readonly number[] {

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Mutation, typeErrors } from "../../code/mutation.ts";
 import { type SimulationCode, simulationCode } from "../../code/simulationCode.ts";
 import { pointsOf } from "../everyPoint.ts";
 import type { Case, CaseDone } from "../playCase.ts";
@@ -16,8 +15,6 @@ const used = new Map<string, Case>();
 /** The first cases mostly kill: a second thread would play others for nothing. */
 const threads = 1;
 const seedsMax = 200;
-
-const gone = { in: "nextRenewalMs", find: "a condition that nobody wrote", replace: "" };
 
 beforeAll(async () => {
   code = await simulationCode(join(import.meta.dirname, "../playCase.ts"));
@@ -61,19 +58,4 @@ test("the code as it is passes the cases that no other test plays", async () => 
     },
   });
   expect(failed).toEqual([]);
-});
-
-test("a mutant whose text, name or types no longer fit the code is stale, and says so", async () => {
-  const play = (mutation: Mutation) =>
-    code.run({ cases: [1], mutations: [mutation], threads, enough: () => true });
-  await expect(play(gone)).rejects.toThrow("mutant is stale: the text is there 0 times, not once");
-  await expect(play({ ...gone, in: "nobody" })).rejects.toThrow("mutant is stale: nothing has that name");
-  const untyped = { in: "nextRenewalMs", find: "): number", replace: "): string" };
-  expect(typeErrors([[untyped]]).slice(0, 1)).toEqual([
-    expect.stringContaining("election/policy.mutant0.ts"),
-  ]);
-});
-
-test("every mutant type-checks", () => {
-  expect(typeErrors(mutants.map((mutant) => [mutant]))).toEqual([]);
 });

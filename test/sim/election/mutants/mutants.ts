@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "the leader's own threshold for a break",
     killedBy: "nobody followed too early",
-    from: { seed: 12 },
+    from: { seed: 13 },
     in: "mayBreak",
     find: "const thresholdMs = Math.max(record.breakAfterMs, 3",
     replace: "const thresholdMs = Math.max(settings.breakAfterMs, 3",
@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "If-Match on the acquire",
     killedBy: "terms grow",
-    from: { seed: 3626 },
+    from: { seed: 3660 },
     in: "acquireLease",
     find: "{ ifMatch: poll.etag, signal }",
     replace: "{ signal }",
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "a new lease id for each series (one for the life of a process)",
     killedBy: "stop-work deadline",
-    from: { seed: 14 },
+    from: { seed: 27 },
     in: "acquireLease",
     find: "const leaseId = ports.random.uuid();",
     replace:
@@ -175,7 +175,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "counting from the time a request was sent (from its reply)",
     killedBy: "stop-work deadline",
-    from: { seed: 3 },
+    from: { seed: 46 },
     in: "cappedCall",
     find: '(value) => finish({ kind: "ok", value, sentAt }),',
     replace: '(value) => finish({ kind: "ok", value, sentAt: readClocks(clock) }),',
@@ -190,7 +190,7 @@ export const mutants: readonly Mutant[] = [
   {
     lacks: "the monotonic clock (wall alone)",
     killedBy: "stop-work deadline",
-    from: { seed: 45 },
+    from: { seed: 58 },
     in: "elapsedMs",
     find: "Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);",
     replace: "now.wallMs - since.wallMs;",

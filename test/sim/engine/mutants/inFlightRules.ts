@@ -46,7 +46,7 @@ export const inFlightRules: readonly Mutant[] = [
     without: "a resend of what is lost",
     rule: "judgement",
     killedBy: "every run ends",
-    cases: { seedsFrom: 2_000_000 },
+    cases: ["a leader dies with what it computed itself, which is resent"],
     edits: edit("judgements", 'if: () => true, do: "resend"', 'if: () => true, do: "wait"'),
   },
   {
@@ -73,7 +73,7 @@ export const inFlightRules: readonly Mutant[] = [
     without: "waiting for what queues show (all of it counts as taken)",
     rule: "observation",
     killedBy: "messages do not pile up",
-    cases: ["nobody works for two hours"],
+    cases: ["nobody works for forty minutes"],
     edits: edit(
       "trackPacksTaken",
       "const shown = packs.firstPack.get(turnKey(state));",
@@ -84,7 +84,7 @@ export const inFlightRules: readonly Mutant[] = [
     without: "a list of records before work counts as lost",
     rule: "judgement",
     killedBy: "hardly anything is computed twice",
-    cases: [onceOnly],
+    cases: ["what takes longer than planned goes to others in time, though the leader has taken it"],
     edits: edit(
       "judgements",
       "({ areFailuresListed }) => !areFailuresListed",
@@ -129,7 +129,7 @@ export const inFlightRules: readonly Mutant[] = [
     without: "a heartbeat that is written again",
     rule: "observation",
     killedBy: "hardly anything is computed twice",
-    cases: { seedsFrom: 3_000_000 },
+    cases: ["what takes longer than planned goes to others in time, though the leader has taken it"],
     edits: edit("workerHeartbeats", "? written.everyMs : 0;", "? 1_000_000 * written.everyMs : 0;"),
   },
   {

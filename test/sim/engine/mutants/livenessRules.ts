@@ -1,6 +1,5 @@
 import { edit, type Mutant } from "./mutant.ts";
 
-const hangs = "a pack that never ends, under a limit of 300 s";
 const kills = "a pack that ends its process, under a limit of 300 s";
 const killsAll = "a pack that ends the process of the only instance, which also leads";
 
@@ -10,7 +9,7 @@ export const livenessRules: readonly Mutant[] = [
     without: "an end of work that hits its time limit",
     rule: "attempts",
     killedBy: "every run ends in time",
-    cases: [hangs],
+    cases: ["several doomed chunks of one pack are found one after the other"],
     edits: edit("replaceable", "max: limits.overtimeSendsMax", "max: 8"),
   },
   {
@@ -46,7 +45,7 @@ export const livenessRules: readonly Mutant[] = [
     without: "forgetting the sends of a pack that has ended",
     rule: "takeover",
     killedBy: "the state stays small",
-    cases: { seedsFrom: 1 },
+    cases: { seedsFrom: 2 },
     edits: edit("trackParts", "delete state.resent[index];", ""),
   },
   {
@@ -145,10 +144,7 @@ export const livenessRules: readonly Mutant[] = [
     without: "leaving markers of other versions and those without a uid alone",
     rule: "rest",
     killedBy: "what has nothing to do costs nothing",
-    cases: [
-      "a marker of another version costs nothing, and an instance that reads it leads its run",
-      "a marker without a uid costs nothing and is told of once",
-    ],
+    cases: ["a marker without a uid costs nothing and is told of once"],
     edits: edit(
       "kindOf",
       "if (error instanceof OtherVersionError) return",
@@ -166,7 +162,7 @@ export const livenessRules: readonly Mutant[] = [
     without: "waiting for the other half of a span",
     rule: "merge tree",
     killedBy: "the result is the fold of what the manifest says",
-    cases: { seedsFrom: 1 },
+    cases: ["the reply to a finisher's manifest is lost, and the result that it names stays"],
     edits: edit(
       "TreeFold",
       "while (held.at(-1)?.size === whole.size && (whole.from / whole.size) % 2 === 1)",

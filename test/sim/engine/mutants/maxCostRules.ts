@@ -5,7 +5,7 @@ export const maxCostRules: readonly Mutant[] = [
     without: "what is in flight in the cost of a run",
     rule: "run limits",
     killedBy: "the cost is bounded",
-    cases: ["a run at its max cost rests, a resume changes nothing, and a higher one lets it end"],
+    cases: ["a run at its max cost ends with what is done"],
     edits: edit(
       "affords",
       "costWith(state, inFlight, expectedPackMs(state))",

@@ -1,7 +1,6 @@
 import { edit, type Mutant } from "./mutant.ts";
 
 const deleted = "a run that a person deletes while its schedule cannot be written does not begin anew";
-const outlasts = "a run that outlasts its schedule: the next are skipped, or run beside it";
 const nobody = "nobody led for hours: what was due within the hour is run, and the others are skipped";
 const taken = "a person's run has the id of a due run: the schedule says so and continues";
 const reuses = "each run of a schedule that reuses takes what the one before has";
@@ -48,7 +47,7 @@ export const scheduleRules: readonly Mutant[] = [
     without: "regard for the run before",
     rule: "schedules",
     killedBy: end,
-    cases: [outlasts],
+    cases: [nobody],
     edits: edit(
       "keepSchedule",
       'schedule.overlap === "skip" && isBusy',

@@ -101,7 +101,7 @@ export const stateRules: readonly Mutant[] = [
     without: "taking over the state before anything else is written",
     rule: "state chain",
     killedBy: "state is one chain by term",
-    cases: { seedsFrom: 1 },
+    cases: { seedsFrom: 2 },
     edits: edit("takeOverState", "await chain.write(written);", "if (retried) await chain.write(written);"),
   },
   {

@@ -54,11 +54,9 @@ export const completionEvents: Readonly<Record<string, Scenario>> = {
     async () => {
       let last = await endTwice(0, "arrives");
       const most = Math.min(last.calls, 60);
+      // A death after a call finds storage as before the next.
       for (let call = 1; call <= most && last.result.violations.length === 0; call += 1)
-        for (const fate of ["dies before", "dies after"] as const) {
-          last = await endTwice(call, fate);
-          if (last.result.violations.length > 0) break;
-        }
+        last = await endTwice(call, call % 10 === 0 ? "dies after" : "dies before");
       return last.result;
     },
 
