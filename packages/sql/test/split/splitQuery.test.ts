@@ -124,34 +124,37 @@ const calls = [...rules.keys()]
     "stddev(distinct n)",
   ]);
 
+/** What depends on the order of rows is, of a rollup, not made of finer groups. */
+const inOrder = /^(first|last|arbitrary|any_value|arg_|argm|min_by|max_by)/;
+const named = (of: readonly string[], filter = ""): string =>
+  of.map((call, index) => `${call} ${filter} as a${index}`).join(", ");
+
 test.each([
-  ["no rows", (call: string) => `select ${call} as a, count(*) as n from data where false`],
+  ["no rows", (of: readonly string[]) => `select ${named(of)} from data where false`],
   [
     "no rows of a grouping set",
-    (call: string) => `select zone, ${call} as a from data where false group by rollup (zone)`,
+    (of: readonly string[]) => `select zone, ${named(of)} from data where false group by rollup (zone)`,
   ],
-  ["a false filter", (call: string) => `select ${call} filter (where id < 0) as a from data`],
+  ["a false filter", (of: readonly string[]) => `select ${named(of, "filter (where id < 0)")} from data`],
   [
     "a false filter in groups",
-    (call: string) => `select zone, ${call} filter (where id < 0) as a from data group by zone order by zone`,
+    (of: readonly string[]) =>
+      `select zone, ${named(of, "filter (where id < 0)")} from data group by zone order by zone`,
   ],
   [
     "NULL alone",
-    (call: string) =>
-      `select ${call} as a from (select null::double as total, null::double as n, id, null::boolean as flag from data)`,
+    (of: readonly string[]) =>
+      `select ${named(of)} from (select null::double as total, null::double as n, id, null::boolean as flag from data)`,
   ],
 ])("each aggregate over %s has the answer of DuckDB", async (_, queryOf) => {
-  let aggregated = 0;
-  for (const call of calls) {
-    const query = queryOf(call);
+  for (const ordered of [true, false]) {
+    const query = queryOf(calls.filter((call) => inOrder.test(call) === ordered));
     const { rows, split } = await foldedAnswer(query, world);
-    expect(sameRows(rows, await wholeAnswer(query, world)), `${query}: ${JSON.stringify(rows)}`).toBe(true);
-    if (split.way === "aggregate") aggregated += 1;
+    const whole = await wholeAnswer(query, world);
+    expect(whole.length).toBeGreaterThan(0);
+    expect(rows).toEqual(whole);
+    expect(split.way === "aggregate").toBe(!(ordered && query.includes("rollup")));
   }
-  // Of a rollup, those that depend on the order of rows are not made of finer groups.
-  const inOrder = /^(first|last|arbitrary|any_value|arg_|argm|min_by|max_by)/;
-  const left = queryOf("").includes("rollup") ? calls.filter((call) => inOrder.test(call)) : [];
-  expect(aggregated).toBe(calls.length - left.length);
 });
 
 test("a rounded number and one of more than 53 bits keep their value and type", async () => {
