@@ -11,6 +11,7 @@ const project = (name: string, include: string[], { setupFiles = [], ...more }: 
   test: {
     ...{ name, include, environment: "node", testTimeout: limitMs, hookTimeout: limitMs },
     setupFiles: ["test/runner/measureCpu.ts", ...setupFiles],
+    execArgv: ["--require", join(import.meta.dirname, "test/runner/compileCache.cjs")],
     // Users' files that tests write are loaded by Node itself, as in production.
     server: { deps: { external: [/\/leasefold-test-[^/]+\//] } },
     ...more,
