@@ -9,6 +9,8 @@ import { hostWorld, type Registered, registeredFunctions } from "./hostWorld.ts"
 
 const full = process.env["LEASEFOLD_FULL"] === "1";
 const worlds = full ? 2_000 : 32;
+/** So many, and without a drawn seed a quarter of them. */
+const tries = (deep: number) => fuzzRuns(full ? deep : deep / 4, deep);
 const timeout = full ? 3_600_000 : 240_000;
 /** A failing world of so many messages is shrunk for minutes, so only a full run does it. */
 const messagesEach = 80;
@@ -169,7 +171,7 @@ test("whatever the queues hold, every handler ends without an error, every messa
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), sends, (seed, sent) => play(seed, sent, false)),
-    { ...fuzzRuns(worlds, worlds), endOnFailure: !full },
+    { ...tries(worlds), endOnFailure: !full },
   );
 });
 
@@ -178,6 +180,6 @@ test("while storage is away handlers fail by that alone, and afterwards every me
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), sends, (seed, sent) => play(seed, sent, true)),
-    { ...fuzzRuns(worlds / 4, worlds / 4), endOnFailure: !full },
+    { ...tries(worlds / 4), endOnFailure: !full },
   );
 });

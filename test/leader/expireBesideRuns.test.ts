@@ -9,7 +9,7 @@ import { leadInMemory } from "./leadInMemory.ts";
 import { dayMs, ended, unmarked } from "./sweeping.ts";
 
 /** An app that always has a run at work: each hour one comes, and the one of two hours ago has ended. */
-async function fourDays(busy: boolean, refused = false) {
+async function threeDays(busy: boolean, refused = false) {
   const account = leadInMemory();
   const { storage, names, world } = account;
   await unmarked(account, "old", ended("complete"));
@@ -33,7 +33,7 @@ async function fourDays(busy: boolean, refused = false) {
       loop: { loopMs: 60_000, fastLoopMs: 60_000 },
     },
   );
-  const hours = (4 * dayMs) / 3_600_000;
+  const hours = (3 * dayMs) / 3_600_000;
   for (let hour = 0; hour < hours; hour += 1) {
     if (busy) {
       await account.addRun(`b${hour}`, planOf(10));
@@ -49,15 +49,15 @@ async function fourDays(busy: boolean, refused = false) {
 }
 
 test("an app that is idle deletes what has expired", async () => {
-  expect(await fourDays(false)).toEqual({ left: [], failedInExpiry: false });
+  expect(await threeDays(false)).toEqual({ left: [], failedInExpiry: false });
 });
 
 test("an app that always has a run at work deletes what has expired too", async () => {
-  expect(await fourDays(true)).toEqual({ left: [], failedInExpiry: false });
+  expect(await threeDays(true)).toEqual({ left: [], failedInExpiry: false });
 });
 
 test("an app whose expiry storage refuses leads its runs to the end of each term, and says so", async () => {
-  const { left, failedInExpiry } = await fourDays(true, true);
+  const { left, failedInExpiry } = await threeDays(true, true);
   expect(left).not.toEqual([]);
   expect(failedInExpiry).toBe(true);
 });

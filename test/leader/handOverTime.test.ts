@@ -92,8 +92,8 @@ test.each([
   {},
   async (settings, limitMs) => {
     const all: number[] = [];
-    for (let seed = 1; seed <= 101; seed += 1) all.push(await handOverMs(seed, settings));
-    const median = all.sort((a, b) => a - b)[50] as number;
+    for (let seed = 1; seed <= 31; seed += 1) all.push(await handOverMs(seed, settings));
+    const median = all.sort((a, b) => a - b)[15] as number;
     // Two round trips of the leader and five of its successor.
     expect(median).toBeGreaterThan(7 * roundTripMs);
     expect(median).toBeLessThan(limitMs);

@@ -97,7 +97,7 @@ test("the run of a due time has the bound on its cost and the priority that its 
   });
 });
 
-test("of thousands of due times each has one run or was skipped, with leaders that die at any call and runs that are deleted", async () => {
+test("of hundreds of due times each has one run or was skipped, with leaders that die at any call and runs that are deleted", async () => {
   const { world, storage, names, serveAll, marksNow, log } = await scheduled();
   const begun = new Map<string, number>();
   const open = new Set<string>();
@@ -112,8 +112,8 @@ test("of thousands of due times each has one run or was skipped, with leaders th
   };
   const { next: fromMs = 0 } = await marksNow();
   const { random } = world;
-  for (let minutes = 0; minutes < 3_000; ) {
-    const step = random.number() < 0.005 ? 90 : Math.ceil(random.number() * 4);
+  for (let minutes = 0; minutes < 600; ) {
+    const step = random.number() < 0.025 ? 90 : Math.ceil(random.number() * 4);
     minutes += step;
     await world.advance(step * minuteMs);
     const dies = random.number() < 0.5;
@@ -132,7 +132,7 @@ test("of thousands of due times each has one run or was skipped, with leaders th
   expect([...begun].filter(([, times]) => times > 1)).toEqual([]);
   const { next = 0 } = await marksNow();
   const due = dueWithin(dueTimes({ cron: "* * * * *", timeZone: "UTC" }), fromMs - 1, next - 1, Infinity);
-  expect(due.length).toBeGreaterThanOrEqual(3_000);
+  expect(due.length).toBeGreaterThanOrEqual(600);
   const missing = due.filter((ms) => !begun.has(scheduledRunId("s", ms)));
   expect(begun.size + missing.length).toBe(due.length);
   // Each gap of runs begins with a due time that was skipped; a record that landed without a reply is not in the log.

@@ -32,7 +32,7 @@ async function manyRuns(runs: number, pageSize: number, sent: boolean) {
 
 test("above twenty pages of markers runs are still advanced in turns, within what is always left for them", async () => {
   const { account, inPhase } = await manyRuns(216, 8, false);
-  const pages = await account.lead(240_000, slowly);
+  const pages = await account.lead(60_000, slowly);
   // One more of heartbeats.
   expect(Math.max(...pages)).toBeLessThanOrEqual(27 + 1 + limits.pagesForRunsMin);
   expect(await inPhase("computing")).toBe(216);
@@ -53,6 +53,6 @@ test.each([
   ["on a single page of markers", 96, 5_000],
 ])("every run %s gets its list pages in the end", async (_what, runs, pageSize) => {
   const { account, inPhase } = await manyRuns(runs, pageSize, true);
-  await account.lead(600_000, slowly);
+  await account.lead(240_000, slowly);
   expect(await inPhase("finishing")).toBe(runs);
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
          console.log("chunk %d", index, { of: 4 });
          if (index === 1) for (let line = 0; line < 300; line += 1) console.warn("x".repeat(5000));
          if (index === 2) { console.error("before it throws"); throw new Error("no good"); }
-         if (index === 3 && params.hangs) { console.log("before it hangs"); for (;;); }
+         if (index === 3 && params.hangs) { console.log("before it hangs"); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); }
          return index;
        },
        merge: (a, b) => a + b, zero: () => 0 };`,

@@ -16,7 +16,7 @@ let defaults: object;
 beforeAll(async () => {
   const known = await loadCalculations([file]);
   defaults = known.parseParams(known.get("failing"), {}) as object;
-  pool = threadPool({ threads: 1, memoryMb: 128, files: [file], access: noAccess, onIdleCrash: () => {} });
+  pool = threadPool({ threads: 1, memoryMb: 64, files: [file], access: noAccess, onIdleCrash: () => {} });
 });
 afterAll(() => pool.stop());
 

@@ -10,7 +10,7 @@ const compiled = sieveKernel(await compileKernel("primes"));
 
 describe("the kernel of the sieve and a sieve as in a textbook", () => {
   test.each([
-    { powers: [0, 12.5], ranges: full ? 3_000 : 250 },
+    { powers: [0, 12.5], ranges: full ? 3_000 : 100 },
     { powers: [12.5, 14], ranges: full ? 300 : 6 },
   ])(
     "both agree on $ranges random ranges that begin at ten to the power of $powers",
@@ -34,7 +34,7 @@ describe("the kernel of the sieve and a sieve as in a textbook", () => {
 
   test("both agree around the borders of blocks, wherever these begin", () => {
     const blockNumbers = 512 * 1024 * 30;
-    for (const start of [0, 120, 1e6, 1e10 + 77, 1e12 - 7]) {
+    for (const start of full ? [0, 120, 1e6, 1e10 + 77, 1e12 - 7] : [0, 1e10 + 77]) {
       for (const [first, last] of [
         [blockNumbers - 130, blockNumbers + 130],
         [1, 2 * blockNumbers + 1],
