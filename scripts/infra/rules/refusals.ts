@@ -192,7 +192,7 @@ export const refusals: readonly Refusal[] = [
     seen: ["Azure/azure-cli#33177", "hashicorp/terraform-provider-azurerm#30397"],
     wrong: ({ type }, _all, page) => {
       // Before the first of the ways to deploy, for each of them needs it.
-      const [before = ""] = page.split(/^## Five commands$/m);
+      const before = page.slice(0, page.indexOf("\n## Five commands\n") + 1);
       const [said = ""] = /^Once per subscription register [\s\S]*?\n\n/m.exec(before) ?? [];
       const own = type.split("/")[0] ?? "";
       return [own, beneath[own] ?? own]
