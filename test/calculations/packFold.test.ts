@@ -96,8 +96,11 @@ const jobs: readonly Job[] = [
 
 describe("a pack whose chunks failed", () => {
   test.each(
+    // Of the widest every set of chunks is tried one by one below.
     jobs.flatMap((job) =>
-      [1, 3].flatMap((concurrency) => [0, 9].map((most) => ({ ...job, concurrency, most }))),
+      (job.to - job.from === 8 ? [3] : [1, 3]).flatMap((concurrency) =>
+        [0, 9].map((most) => ({ ...job, concurrency, most })),
+      ),
     ),
   )(
     "has the bytes of one that was computed whole, and computes no chunk twice, whichever fail: $from to $to of $count, $concurrency at once, $most tolerated",
