@@ -23,6 +23,7 @@ import {
   type ReadPart,
 } from "./parts.ts";
 import type { Reader } from "./reader.ts";
+import { refuseOtherEncoding } from "./rejects.ts";
 
 /** A file of a chunk, or a part of it. */
 export interface ChunkFile {
@@ -123,9 +124,9 @@ async function fetchText(
 ): Promise<Omit<LoadedPart, "constants">> {
   const { kind, compression } = fileFormat(file.path, reader.kind);
   let path = newPath(session, endingOf(compression));
-  let first = from;
+  let first: number;
   if (to === undefined) {
-    await fetchFile(file, path, files);
+    first = await fetchFile(file, path, files);
     path = await renamed(path);
   } else {
     // A range of NDJSON was cut without reading the file: it and the next one find the same line.
@@ -133,10 +134,10 @@ async function fetchText(
       kind === "csv"
         ? { from, to }
         : { from: await lineAt(from, file, files), to: await lineAt(to, file, files) };
-    await fetchFile(file, path, files, range);
-    first = range.from;
+    first = await fetchFile(file, path, files, range);
   }
   const local = { path, file, from: first };
+  if (reader.options["encoding"] !== undefined) await refuseOtherEncoding([local], reader);
   if (kind !== "csv") {
     await refuseDeep(local, kind);
     const read = jsonPart(reader);

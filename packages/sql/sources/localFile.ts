@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { open, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";
-import { createGunzip, createZstdDecompress } from "node:zlib";
+import { createGunzip, createGzip, createZstdCompress, createZstdDecompress } from "node:zlib";
 import { type FileFact, type Files, releasePiece } from "../../../src/engine/calculation/files.ts";
 import { CalculationError, messageOf } from "../../../src/engine/model/errors.ts";
 import type { Session } from "../duck/session.ts";
@@ -50,24 +50,38 @@ export interface ByteRange {
   readonly to: number;
 }
 
-/** Writes a file, or a range of it, to a local one. Throws `CalculationError` for more bytes than a worker's disk has room for. */
+/**
+ * Bytes of the byte order mark with which a text of UTF-8 or UTF-16 begins. DuckDB does not see that a quoted name or value
+ * follows one.
+ */
+const markBytes = (text: Uint8Array): number =>
+  (/^(efbbbf|fffe|feff)/.exec(Buffer.from(text.subarray(0, 3)).toString("hex"))?.[0] ?? "").length / 2;
+
+/**
+ * Writes a file, or a range of it, to a local one, without a byte order mark, and gives where its bytes begin. Throws
+ * `CalculationError` for more bytes than a worker's disk has room for.
+ */
 export async function fetchFile(
   file: FileFact,
   path: string,
   files: Files,
   range: ByteRange = { from: 0, to: file.bytes },
-): Promise<void> {
+): Promise<number> {
   const bytes = range.to - range.from;
   if (bytes > localBytesMax) throw tooLarge(file, bytes);
   const local = await open(path, "w");
+  let start: number | undefined;
   try {
     for await (const piece of files.read(file, range)) {
-      await local.write(piece, 0, piece.length);
+      const mark = start === undefined && range.from === 0 ? markBytes(piece) : 0;
+      start ??= range.from + mark;
+      await local.write(piece, mark, piece.length - mark);
       releasePiece(piece);
     }
   } finally {
     await local.close();
   }
+  return start ?? range.from;
 }
 
 /** Writes the first whole records of a text file, unpacked. */
@@ -90,7 +104,8 @@ export async function fetchSample(
     throw new CalculationError("bad-file", `${file.path} is cut or damaged: ${messageOf(cause)}`, { cause });
   }
   const all = Buffer.concat(pieces);
-  await writeFile(path, bytes > sampleBytes ? wholeRecords(all, kind) : all);
+  const records = bytes > sampleBytes ? wholeRecords(all, kind) : all;
+  await writeFile(path, records.subarray(markBytes(records)));
 }
 
 async function* unpacked(file: FileFact, named: FileFormat["compression"], files: Files) {
@@ -123,6 +138,10 @@ export async function* localPieces(path: string): AsyncGenerator<Buffer> {
   pipeline(bytes, unzip, () => {});
   yield* unzip as AsyncIterable<Buffer>;
 }
+
+/** What packs bytes as the ending of a local file says. */
+export const packing = (path: string) =>
+  path.endsWith(".gz") ? [createGzip()] : path.endsWith(".zst") ? [createZstdCompress()] : [];
 
 /** Up to the last line feed; of CSV, to the last that an even number of quotes comes before. */
 function wholeRecords(bytes: Buffer, kind: FileFormat["kind"]): Buffer {

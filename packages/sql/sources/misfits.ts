@@ -145,8 +145,8 @@ async function byteOf(
   const quote = kind === "csv" ? (options["quote"] ?? `'"'`).slice(1, -1).charCodeAt(0) : -1;
   const { skip = 0, header = false } = local.head ?? {};
   let left = n + (header ? 1 : 0);
-  let [isQuoted, start, line] = [false, bytes.subarray(0, 3).toString("hex") === "efbbbf" ? 3 : 0, 0];
-  for (let at = start; at < bytes.length; at += 1) {
+  let [isQuoted, start, line] = [false, 0, 0];
+  for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === quote) isQuoted = !isQuoted;
     const isEnd = byte === 0x0a || (byte === 0x0d && bytes[at + 1] !== 0x0a);

@@ -1,10 +1,13 @@
 import { isUtf8 } from "node:buffer";
-import { readFile, writeFile } from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { readFile, rename } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { isRecord } from "../../../src/engine/model/json.ts";
 import { type Session, textLiteral } from "../duck/session.ts";
 import type { FileKind } from "./fileFormat.ts";
-import type { LocalFile } from "./localFile.ts";
+import { type LocalFile, localPieces, packing } from "./localFile.ts";
 import type { ReadOptions } from "./readOptions.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
@@ -87,40 +90,83 @@ export const rejectNotes = ({ count, first }: Rejects): string[] =>
 export async function takeBadLines(local: readonly LocalFile[]): Promise<Rejects> {
   let found = noRejects;
   for (const { path, file, from } of local) {
-    const bytes = await readFile(path);
-    const kept: Buffer[] = [];
-    for (let at = 0; at < bytes.length; ) {
-      const end = bytes.indexOf(0x0a, at) + 1 || bytes.length;
-      const line = bytes.subarray(at, end);
-      if (isObject(line.toString())) kept.push(line);
-      else {
-        const reject = { file: file.path, byte: from + at, why: notObject };
-        found = joinRejects(found, { count: 1, first: [reject] });
+    const kept = `${path}.kept`;
+    const goodLines = async function* (): AsyncGenerator<Buffer> {
+      let at = from;
+      for await (const lines of wholeLines(path)) {
+        const good = lines.filter((line) => {
+          const reject = { file: file.path, byte: at, why: notObject };
+          at += line.length;
+          // A packed file may begin with a byte order mark, which DuckDB passes over.
+          const isGood = isObject(
+            at === line.length ? line.toString().replace(/^\uFEFF/, "") : line.toString(),
+          );
+          if (!isGood) found = joinRejects(found, { count: 1, first: [reject] });
+          return isGood;
+        });
+        yield Buffer.concat(good);
       }
-      at = end;
-    }
-    await writeFile(path, Buffer.concat(kept));
+    };
+    await pipeline([Readable.from(goodLines()), ...packing(path), createWriteStream(kept)]);
+    await rename(kept, path);
   }
   return found;
 }
 
-/** Throws `CalculationError` for a local text file that is not UTF-8: DuckDB's own errors for one are many, and none says so. */
+/** The lines of a local file with their ends, unpacked, those of one piece at a time. */
+async function* wholeLines(path: string): AsyncGenerator<Buffer[]> {
+  let open: Buffer[] = [];
+  for await (const piece of localPieces(path)) {
+    const lines: Buffer[] = [];
+    let start = 0;
+    for (let end = piece.indexOf(0x0a); end !== -1; end = piece.indexOf(0x0a, start)) {
+      lines.push(Buffer.concat([...open, piece.subarray(start, end + 1)]));
+      [open, start] = [[], end + 1];
+    }
+    if (start < piece.length) open.push(piece.subarray(start));
+    yield lines;
+  }
+  yield [Buffer.concat(open)];
+}
+
+/**
+ * Throws `CalculationError` for a local text file in another encoding than it is read in: DuckDB's own errors for one are many,
+ * none says so, and of UTF-16 in big-endian order it reads no row.
+ */
 export async function refuseOtherEncoding(
   local: readonly Pick<LocalFile, "path" | "file">[],
-  { kind, options }: { readonly kind: FileKind; readonly options: ReadOptions },
+  { kind, options: { encoding } }: { readonly kind: FileKind; readonly options: ReadOptions },
 ): Promise<void> {
-  if (kind === "parquet" || options["encoding"] !== undefined) return;
+  if (kind === "parquet") return;
   for (const { path, file } of local) {
-    if (/\.(gz|zst)$/.test(path)) continue;
-    const bytes = await readFile(path);
-    if (isUtf8(bytes)) continue;
-    const isWide = /^(fffe|feff)/.test(bytes.toString("hex", 0, 2));
-    const advice = `name its encoding, such as --read "encoding='${isWide ? "utf-16" : "latin-1"}'"`;
+    const isPacked = /\.(gz|zst)$/.test(path);
+    if (isPacked && encoding === undefined) continue;
+    const bytes = isPacked || encoding !== undefined ? await firstPiece(path) : await readFile(path);
+    const [even, odd] = zerosOf(bytes);
+    const isOther = encoding === undefined && !isUtf8(bytes);
+    const isWide = even + odd > (isOther || /16/.test(encoding ?? "") ? 0 : bytes.length / 8);
+    if (!isOther && !(isWide && (encoding === undefined || even > odd))) continue;
+    const advice =
+      isWide && even > odd
+        ? "it is UTF-16 in big-endian order, which DuckDB does not read; save it as UTF-8"
+        : `name its encoding, such as --read "encoding='${isWide ? "utf-16" : "latin-1"}'"`;
     throw new CalculationError(
       "bad-encoding",
       `${file.path} is not UTF-8: ${kind === "csv" ? advice : "JSON must be"}`,
     );
   }
+}
+
+/** The zeros at even and at odd places: of UTF-16 the halves of digits, delimiters and line ends. */
+function zerosOf(bytes: Buffer): [even: number, odd: number] {
+  const zeros: [number, number] = [0, 0];
+  for (let at = bytes.indexOf(0); at !== -1; at = bytes.indexOf(0, at + 1)) zeros[at % 2 === 0 ? 0 : 1] += 1;
+  return zeros;
+}
+
+async function firstPiece(path: string): Promise<Buffer> {
+  for await (const piece of localPieces(path)) return piece;
+  return Buffer.alloc(0);
 }
 
 function isObject(line: string): boolean {

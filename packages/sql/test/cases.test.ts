@@ -372,6 +372,36 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     expect(await tables.rows({ source: "data/marked/", query })).toEqual([{ n: 80, a: "n0", s: 1_560 }]);
   });
 
+  test("a byte order mark is no part of the first name or value, whatever these hold", async () => {
+    const packed: readonly [string, (bytes: Buffer) => Uint8Array][] = [
+      ["", (bytes) => bytes],
+      [".gz", gzipSync],
+    ];
+    for (const [ending, pack] of packed)
+      for (const [text, answer] of [
+        ['"id"\n1\n2\n', [{ id: 1 }, { id: 2 }]],
+        ['"a,b","c"\n1,x\n', [{ "a,b": 1, c: "x" }]],
+        ['"a""b";"c"\n1;x\n', [{ 'a"b': 1, c: "x" }]],
+        ["# a title\nid,c\n1,x\n", [{ id: 1, c: "x" }]],
+      ] as const) {
+        tables.put(`bom/a.csv${ending}`, pack(Buffer.from(`\uFEFF${text}`)));
+        const asked = { source: `data/bom/a.csv${ending}`, query: "select * from data order by 1" };
+        expect(await tables.rows(asked)).toEqual(answer);
+      }
+    tables.put("bom/lines.csv", '\uFEFF"a\nb","c"\n1,x\n');
+    tables.put("bom/values.csv", '\uFEFF"x,1",2\n"z",3\n');
+    tables.put("bom/utf16.csv", Buffer.from('\uFEFF"a,b","c"\n1,Zoë\n', "utf16le"));
+    const asked = { query: "select * from data order by 1" };
+    expect(await tables.rows({ ...asked, source: "data/bom/lines.csv" })).toEqual([{ "a\nb": 1, c: "x" }]);
+    expect(await tables.rows({ ...asked, source: "data/bom/values.csv", read: "header=false" })).toEqual([
+      { column0: "x,1", column1: 2 },
+      { column0: "z", column1: 3 },
+    ]);
+    expect(await tables.rows({ ...asked, source: "data/bom/utf16.csv", read: "encoding='utf-16'" })).toEqual([
+      { "a,b": 1, c: "Zoë" },
+    ]);
+  });
+
   test("types that are told hold, and one of no column is refused", async () => {
     const query = "select sum(kwh) as s from data where id >= 150000";
     expect(await tables.rows({ source: "data/late/", query, types: "kwh=DOUBLE" })).toEqual([

@@ -1,4 +1,4 @@
-import { gzipSync } from "node:zlib";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Tables } from "../tables.ts";
 
@@ -66,15 +66,21 @@ describe("records that do not fit", () => {
     await expect(tables.result({ source: "data/a/", ...typed, rejectsMax: 2 })).rejects.toThrow(/and 2 more/);
   });
 
-  test("are lines of NDJSON that are no objects", async () => {
-    const source = "data/b/";
-    await expect(tables.result({ source, query })).rejects.toThrow(
-      `data/b/b.ndjson: the record at byte ${ndjson.indexOf("{secret")}: the line is not a JSON object`,
-    );
-    const { notes, body } = await tables.result({ source, query, rejectsMax: 2 });
-    expect(notes).toHaveLength(3);
-    expect(JSON.parse(Buffer.from(body).toString())).toEqual([answer]);
-  });
+  test.each(["b.ndjson", "marked.ndjson", "packed.ndjson.gz", "packed.ndjson.zst"])(
+    "are lines of %s that are no objects",
+    async (name) => {
+      const mark = name === "b.ndjson" ? "" : "\uFEFF";
+      const packed = name.endsWith("gz") ? gzipSync : name.endsWith("zst") ? zstdCompressSync : Buffer.from;
+      tables.put(`b/${name}`, packed(Buffer.from(`${mark}${ndjson}`)));
+      const source = `data/b/${name}`;
+      await expect(tables.result({ source, query })).rejects.toThrow(
+        `${source}: the record at byte ${Buffer.byteLength(mark) + ndjson.indexOf("{secret")}: the line is not a JSON object`,
+      );
+      const { notes, body } = await tables.result({ source, query, rejectsMax: 2 });
+      expect(notes).toHaveLength(3);
+      expect(JSON.parse(Buffer.from(body).toString())).toEqual([answer]);
+    },
+  );
 
   test("count once, however often a query reads data", async () => {
     const twice =
@@ -176,6 +182,31 @@ describe("text in another encoding than UTF-8 is refused with the name of the fi
       }),
     ).rejects.toThrow(`data/encoded/${name} is not UTF-8: ${advice}`);
   });
+});
+
+const wide = (text: string): Buffer => Buffer.from(text, "utf16le");
+const named = "name its encoding, such as --read \"encoding='utf-16'\"";
+const bigEndian = "it is UTF-16 in big-endian order, which DuckDB does not read; save it as UTF-8";
+
+test.each([
+  ["a mark", wide("\uFEFFk,x\n1,a\n"), "", named],
+  ["no mark", wide("k,x\n1,a\n"), "", named],
+  ["big-endian order", wide("\uFEFFk,x\n1,a\n").swap16(), "", bigEndian],
+  ["big-endian order and its option", wide("k,x\n1,三\n").swap16(), "encoding='utf-16'", bigEndian],
+  ["big-endian order, packed", gzipSync(wide("k,x\n1,a\n").swap16()), "encoding='utf-16'", bigEndian],
+])("UTF-16 with %s is refused with what to do", async (_, bytes, read, advice) => {
+  tables.put("wide/a.csv", bytes);
+  const asked = tables.result({ source: "data/wide/", query: "select max(x) as x from data", read });
+  await expect(asked).rejects.toThrow(`data/wide/a.csv is not UTF-8: ${advice}`);
+});
+
+test("a file in big-endian order among others that were sampled is refused", async () => {
+  for (let file = 10; file < 30; file += 1) {
+    const text = wide(`\uFEFFk,x\n1,${file}\n`);
+    tables.put(`orders/${file}.csv`, file === 20 ? text.swap16() : text);
+  }
+  const asked = { source: "data/orders/", query: "select sum(x) as s from data", read: "encoding='utf-16'" };
+  await expect(tables.result(asked)).rejects.toThrow(`data/orders/20.csv is not UTF-8: ${bigEndian}`);
 });
 
 describe("JSON that nests so deeply that DuckDB would end the process is refused with the name of the file", () => {
