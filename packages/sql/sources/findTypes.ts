@@ -64,11 +64,7 @@ export async function findReader(listed: readonly FileFact[], finding: Finding):
     throw new CalculationError("bad-query", `--types ${unknown}: there is no such column: ${names}`);
   }
   const asked = byName(await typesOf(Object.entries(types), session));
-  const told = [
-    ...found.told,
-    ...found.columns.map(([name]) => name).filter((name) => asked(name) !== undefined),
-  ];
-  return { ...found, told, columns: found.columns.map(([name, type]) => [name, asked(name) ?? type]) };
+  return { ...found, columns: found.columns.map(([name, type]) => [name, asked(name) ?? type]) };
 }
 
 interface Sample {
@@ -76,14 +72,15 @@ interface Sample {
   readonly file: FileFact;
 }
 
-async function readerOf(samples: readonly Sample[], { kind, given, session }: Finding): Promise<Reader> {
+async function readerOf(samples: readonly Sample[], finding: Finding): Promise<Reader> {
+  const { kind, given, session } = finding;
   const [first] = samples;
-  const common = { kind, options: given, told: [], heads: [], valueless: [] };
   try {
-    if (kind === "csv") return await findCsv(samples, given, session);
-    if (kind !== "parquet") return { ...common, ...(await findJson(samples, kind, given, session)) };
+    if (kind === "csv") return await findCsv(samples, finding);
+    if (kind !== "parquet") return await findJson(samples, kind, finding);
     const call = `read_parquet([${samples.map(({ path }) => textLiteral(path)).join(", ")}], union_by_name=true)`;
-    return { ...common, columns: await session.columns(`select * from ${call}`) };
+    const columns = await session.columns(`select * from ${call}`);
+    return { kind, columns, options: given, told: toldColumns(finding, columns), heads: [], valueless: [] };
   } catch (error) {
     if (error instanceof CalculationError && error.code !== "query-failed") throw error;
     throw new CalculationError(
@@ -93,7 +90,8 @@ async function readerOf(samples: readonly Sample[], { kind, given, session }: Fi
   }
 }
 
-async function findCsv(samples: readonly Sample[], given: ReadOptions, session: Session): Promise<Reader> {
+async function findCsv(samples: readonly Sample[], finding: Finding): Promise<Reader> {
+  const { given, session } = finding;
   const sniffed: Sniffed[] = [];
   for (const { path, file } of samples)
     sniffed.push(await sniffCsv(path, { ...pinned(sniffed[0]), ...given }, session).catch(inFile(file)));
@@ -110,7 +108,8 @@ async function findCsv(samples: readonly Sample[], given: ReadOptions, session: 
       else if (at === 0 || isUnion) columns.push([name, type]);
       else throw extraColumn(samples[at]?.file.path ?? "", name);
     }
-  const told = toldColumns(given, columns);
+  const told = toldColumns(finding, columns);
+  if (isUnion) refuseZones(sniffed, told);
   const heads = sniffed.map(({ head }) => head);
   const isNew = ({ text, names }: CsvHead, at: number): boolean =>
     heads.findIndex((one) => one.text === text && one.names.join("\n") === names.join("\n")) === at;
@@ -140,13 +139,14 @@ const pinned = (first: Sniffed | undefined): ReadOptions =>
     Object.entries(first?.dialect ?? {}).filter(([name]) => /^(delim|quote|escape)$/.test(name)),
   );
 
-/** The columns whose types are among the options of the reader. */
-function toldColumns(given: ReadOptions, columns: readonly Column[]): string[] {
+/** The columns whose types the user said. */
+function toldColumns({ given, types }: Finding, columns: readonly Column[]): string[] {
   const texts = [given["types"], given["columns"]].filter((one) => one !== undefined);
   if (texts.some((text) => text.startsWith("["))) return columns.map(([name]) => name);
-  const names = texts.flatMap((text) =>
+  const named = texts.flatMap((text) =>
     [...text.matchAll(/'((?:[^']|'')*)': /g)].map(([, name = ""]) => name.replaceAll("''", "'")),
   );
+  const names = [...named, ...Object.keys(types)];
   return columns.map(([name]) => name).filter((name) => names.some((one) => sameName(one, name)));
 }
 
@@ -160,9 +160,27 @@ function bothTypes(a: string, b: string, isUnion: boolean): string {
   if (a === "VARCHAR") return b;
   const pair = [a, b];
   if (pair.includes("BIGINT") && pair.includes("DOUBLE")) return "DOUBLE";
-  const times = ["TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "DATE"];
   if (!isUnion || !pair.every((one) => times.includes(one))) return "VARCHAR";
   return times.find((one) => pair.includes(one)) ?? "VARCHAR";
+}
+
+const zoned = "TIMESTAMP WITH TIME ZONE";
+const times = [zoned, "TIMESTAMP", "DATE"];
+
+/** Throws `CalculationError` where DuckDB makes NULL of what a file has, since another has times with a zone. */
+function refuseZones(sniffed: readonly Sniffed[], told: readonly string[]): void {
+  const all = sniffed
+    .flatMap(({ columns }) => columns)
+    .filter(([name]) => !told.some((one) => sameName(one, name)));
+  for (const [name, type] of all) {
+    if (type !== zoned) continue;
+    const other = all.find(([one, own]) => sameName(one, name) && ![...times, "VARCHAR"].includes(own));
+    if (other !== undefined)
+      throw new CalculationError(
+        "bad-file",
+        `column ${name}: some files hold ${zoned}, and others ${other[1]}; say --types ${quotedName(name)}=VARCHAR`,
+      );
+  }
 }
 
 /** What a column may be whose values do not all fit its type, best first. */
@@ -219,10 +237,10 @@ const otherDays = (name: string, type: string): CalculationError =>
 async function findJson(
   samples: readonly Sample[],
   kind: "ndjson" | "json",
-  given: ReadOptions,
-  session: Session,
+  finding: Finding,
 ): Promise<Reader> {
-  const { types, columns: fixed, ...options } = given;
+  const { session } = finding;
+  const { types, columns: fixed, ...options } = finding.given;
   const list = `[${samples.map(({ path }) => textLiteral(path)).join(", ")}]`;
   const more = Object.entries(options).map(([name, value]) => `, ${name}=${value}`);
   const format = kind === "json" ? "auto" : "newline_delimited";
@@ -234,7 +252,7 @@ async function findJson(
   const own =
     types === undefined ? [] : await session.columns(`select * from read_json(${list}, columns=${types})`);
   const columns = [...new Map([...found, ...own])];
-  const told = toldColumns(given, columns);
+  const told = toldColumns(finding, columns);
   const reader: Reader = { kind, columns, options, told, heads: [], valueless: [] };
   const reads = samples.map(({ path }) => jsonPart(reader)([path]));
   return checkedReader(reader, reads, session);

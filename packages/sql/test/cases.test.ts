@@ -298,9 +298,31 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
       expect(answer).toEqual(await tables.truth(`with data as (from ${whole}) ${query}`));
     }
     tables.put("days/4.csv", "id,v\n1,05/13/2024\n");
-    await expect(tables.rows({ source: "data/days/{0,4}.csv", query })).rejects.toThrow(
+    const mixed = { source: "data/days/{0,4}.csv", query };
+    await expect(tables.rows(mixed)).rejects.toThrow(
       "column v: each file seems to hold DATE, and not all are written alike; say --types v=VARCHAR, or how with --read",
     );
+    expect(await tables.rows({ ...mixed, types: "v=VARCHAR" })).toEqual([
+      { t: "VARCHAR", v: "05/13/2024" },
+      { t: "VARCHAR", v: "2024-01-05" },
+    ]);
+  });
+
+  test("times with a zone beside numbers in another file are refused, which DuckDB makes NULL if columns are united by name", async () => {
+    for (const [at, value] of ["2024-01-05 10:30:00+02", "7", "true", "10:30:00", "", "x"].entries())
+      tables.put(`zones/${at}.csv`, `id,v\n1,${value}\n`);
+    const query = "select v::varchar as v from data order by v nulls last";
+    for (const files of ["01", "02", "03", "014"]) {
+      const source = `data/zones/{${[...files].join(",")}}.csv`;
+      const asked = { source, query, read: "union_by_name=true" };
+      await expect(tables.rows(asked)).rejects.toThrow(
+        /^column v: some files hold TIMESTAMP WITH TIME ZONE, and others (BIGINT|BOOLEAN|TIME); say --types v=VARCHAR$/,
+      );
+      const [first] = await tables.rows({ ...asked, types: "v=VARCHAR" });
+      expect(first).toEqual({ v: files === "03" ? "10:30:00" : "2024-01-05 10:30:00+02" });
+    }
+    const texts = { source: "data/zones/{0,4,5}.csv", query, read: "union_by_name=true" };
+    expect(await tables.rows(texts)).toEqual(["2024-01-05 10:30:00+02", "x", null].map((v) => ({ v })));
   });
 
   test("one text among numbers, days or times makes of its column what it makes in DuckDB", async () => {
