@@ -24,7 +24,13 @@ const copyOptions: Readonly<Record<Exclude<ResultFormat, "arrow">, string>> = {
 };
 
 /** The rows of a query as a file, in their order. Parquet and Arrow have no 128-bit integers: these are DECIMAL(38, 0). */
-export async function writeRows(query: string, format: ResultFormat, session: Session): Promise<ResultBytes> {
+export async function writeRows(
+  select: string,
+  format: ResultFormat,
+  session: Session,
+): Promise<ResultBytes> {
+  // Of two columns with one name, which JSON cannot have, a subquery renames the second.
+  const query = `from (${select}\n)`;
   const what = { contentType: contentTypes[format], extension: format };
   const rows = format === "parquet" || format === "arrow" ? await withoutWide(query, session) : query;
   if (format === "arrow") {
@@ -32,7 +38,7 @@ export async function writeRows(query: string, format: ResultFormat, session: Se
     return { body: await arrowFile(rows, session), ...what };
   }
   const path = newPath(session);
-  await session.run(`copy (${rows}\n) to ${textLiteral(path)} (${copyOptions[format]})`);
+  await session.run(`copy (${rows}) to ${textLiteral(path)} (${copyOptions[format]})`);
   const body = await readFile(path);
   return format === "json" || format === "ndjson" ? { ...strictJson(body), ...what } : { body, ...what };
 }
@@ -56,5 +62,5 @@ async function withoutWide(query: string, session: Session): Promise<string> {
   const wide = columns.filter(([, type]) => /^U?HUGEINT$/.test(type));
   if (wide.length === 0) return query;
   const casts = wide.map(([name]) => `cast(${identifier(name)} as decimal(38, 0)) as ${identifier(name)}`);
-  return `select * replace (${casts.join(", ")}) from (${query}\n)`;
+  return `select * replace (${casts.join(", ")}) from (${query})`;
 }

@@ -107,3 +107,16 @@ test.each([
     message: expect.stringContaining("is one file, such as parquet"),
   });
 });
+
+test.each([
+  ["json", '[\n\t{"i":0,"i_1":1,"I_2":2}\n]\n'],
+  ["ndjson", '{"i":0,"i_1":1,"I_2":2}\n'],
+  ["csv", "i,i_1,I_2\n0,1,2\n"],
+])("columns of one name are renamed as in a subquery of DuckDB: %s", async (resultFormat, expected) => {
+  const { body } = await tables.result({
+    source: "data/t.csv",
+    query: 'select i, (i + 1)::hugeint as i, i + 2 as "I" from data order by i limit 1',
+    resultFormat,
+  });
+  expect(Buffer.from(body).toString()).toBe(expected);
+});
