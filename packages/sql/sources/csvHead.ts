@@ -3,6 +3,7 @@ import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
 import { hasRenamed, refuseTwins } from "./names.ts";
 import type { ReadOptions } from "./readOptions.ts";
+import { sourceLimits } from "./sourceLimits.ts";
 
 /** How a CSV file begins, by DuckDB's sniffer: lines to skip, a header or none, and the names of its columns. */
 export interface CsvHead {
@@ -39,7 +40,7 @@ export async function sniffCsv(
     .filter(([name]) => name !== "union_by_name" && name !== "columns")
     .map(([name, value]) => `, ${name}=${value}`)
     .join("");
-  const call = `from sniff_csv(${textLiteral(path)}, ${asked}${options}`;
+  const call = `from sniff_csv(${textLiteral(path)}, ${asked}, max_line_size=${sourceLimits.csvBufferBytes}${options}`;
   const found = await sniffed(call, session);
   const text = (name: string): string => {
     const value = String(found[name] ?? "");

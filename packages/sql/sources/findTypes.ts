@@ -9,7 +9,15 @@ import { endingOf, fetchFile, fetchSample, newPath, renamed } from "./localFile.
 import { quotedName } from "./misfits.ts";
 import { byName, hasRenamed, refuseTwins, sameName } from "./names.ts";
 import { readFooter, writeFooter } from "./parquetFile.ts";
-import { csvPart, doesFit, extraColumn, jsonPart, type Part, partFits } from "./parts.ts";
+import {
+  csvPart,
+  doesFit,
+  extraColumn,
+  jsonPart,
+  type Part,
+  partFits,
+  refuseOtherDelimiter,
+} from "./parts.ts";
 import type { Reader } from "./reader.ts";
 import type { ReadOptions } from "./readOptions.ts";
 import { refuseOtherEncoding, takeBadLines } from "./rejects.ts";
@@ -100,7 +108,8 @@ async function findCsv(samples: readonly Sample[], finding: Finding): Promise<Re
   const options = { ...Object.assign({}, ...sniffed.map(({ dialect }) => dialect).toReversed()), ...given };
   const isUnion = options["union_by_name"] === "true";
   const columns: Column[] = [];
-  for (const [at, { columns: own }] of sniffed.entries())
+  for (const [at, { columns: own, head }] of sniffed.entries()) {
+    if (at > 0) refuseOtherDelimiter(head.names, { columns, options }, (samples[at] as Sample).file);
     for (const [name, type] of own) {
       const known = columns.findIndex(([one]) => sameName(one, name));
       const before = columns[known];
@@ -108,6 +117,7 @@ async function findCsv(samples: readonly Sample[], finding: Finding): Promise<Re
       else if (at === 0 || isUnion) columns.push([name, type]);
       else throw extraColumn(samples[at]?.file.path ?? "", name);
     }
+  }
   const told = toldColumns(finding, columns);
   if (isUnion) refuseZones(sniffed, told);
   const heads = sniffed.map(({ head }) => head);

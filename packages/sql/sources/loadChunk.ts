@@ -149,7 +149,12 @@ async function fetchText(
     from > 0
       ? { ...usual, names: names ?? usual.names }
       : await headIn(await startOf(path, file, reader, { files, session }), file, reader, session);
-  checkColumns(reader, head.names, file);
+  try {
+    checkColumns(reader, head.names, file);
+  } catch (error) {
+    await refuseOtherEncoding([local], reader);
+    throw error;
+  }
   const read = csvPart(reader, head, from);
   return {
     local: { ...local, head: from > 0 ? undefined : head },

@@ -10,7 +10,7 @@ import { type CsvHead, firstBytes } from "./csvHead.ts";
 import type { FileFormat } from "./fileFormat.ts";
 import { sourceLimits } from "./sourceLimits.ts";
 
-const { sampleBytes, localBytesMax } = sourceLimits;
+const { sampleBytes, longSampleBytes, localBytesMax } = sourceLimits;
 
 /** By the ending DuckDB knows how a local file is compressed. */
 export const endingOf = (compression: FileFormat["compression"]): string =>
@@ -84,35 +84,39 @@ export async function fetchFile(
   return start ?? range.from;
 }
 
-/** Writes the first whole records of a text file, unpacked. */
+/** Writes the first whole records of a text file, unpacked; more than `bytesMax` where records are that long. */
 export async function fetchSample(
   file: FileFact,
   { kind, compression }: FileFormat,
   path: string,
   files: Files,
+  bytesMax: number = sampleBytes,
 ): Promise<void> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   try {
-    for await (const piece of unpacked(file, compression, files)) {
+    for await (const piece of unpacked(file, compression, files, bytesMax)) {
       pieces.push(Buffer.from(piece));
       bytes += piece.length;
-      if (bytes > sampleBytes) break;
+      if (bytes > bytesMax) break;
     }
   } catch (cause) {
     if (!/^Z_|^ZSTD_/.test(String((cause as { code?: unknown }).code))) throw cause;
     throw new CalculationError("bad-file", `${file.path} is cut or damaged: ${messageOf(cause)}`, { cause });
   }
   const all = Buffer.concat(pieces);
-  const records = bytes > sampleBytes ? wholeRecords(all, kind) : all;
+  const whole = bytes > bytesMax ? wholeRecords(all, kind) : all;
+  if (whole.length < bytesMax / 2 && bytes > bytesMax && bytesMax < longSampleBytes)
+    return fetchSample(file, { kind, compression }, path, files, longSampleBytes);
+  const records = whole.length === 0 ? all : whole;
   await writeFile(path, records.subarray(markBytes(records)));
 }
 
-async function* unpacked(file: FileFact, named: FileFormat["compression"], files: Files) {
+async function* unpacked(file: FileFact, named: FileFormat["compression"], files: Files, bytesMax: number) {
   let compression = named;
   if (named === "none") {
     let first = true;
-    for await (const piece of files.read(file, { to: sampleBytes + 1 })) {
+    for await (const piece of files.read(file, { to: bytesMax + 1 })) {
       if (first) compression = compressionOf(Buffer.from(piece.subarray(0, 4)).toString("latin1"));
       if (compression !== "none") break;
       first = false;
@@ -151,7 +155,7 @@ function wholeRecords(bytes: Buffer, kind: FileFormat["kind"]): Buffer {
     if (byte === 0x22) quotes += 1;
     if (byte === 0x0a && (kind !== "csv" || quotes % 2 === 0)) end = at + 1;
   }
-  return end === 0 ? bytes : bytes.subarray(0, end);
+  return bytes.subarray(0, end);
 }
 
 const tooLarge = ({ path }: FileFact, bytes: number): CalculationError =>

@@ -36,16 +36,13 @@ const optionsText = (options: Reader["options"]): string =>
 
 const listText = (paths: readonly string[]): string => `[${paths.map(textLiteral).join(", ")}]`;
 
-/** DuckDB's own buffers of CSV have 32 MB: new memory takes as much CPU as parsing does. */
-const bufferBytes = 4 * sourceLimits.recordBytesMax;
-
 /** Text columns of CSV files, or of their parts that begin after byte 0 and have no head. */
 export function csvPart({ columns, options }: Reader, head: CsvHead, from: number): ReadPart {
   const known = byName(columns.map(([name]) => [name, name]));
   const names = head.names.map((name) => known(name) ?? name);
   const typed = names.map((name) => `${textLiteral(name)}: 'VARCHAR'`).join(", ");
   const start = from > 0 ? "header=false, skip=0" : `header=${head.header}, skip=${head.skip}`;
-  const more = `auto_detect=false, buffer_size=${bufferBytes}, ${start}${optionsText(options)}`;
+  const more = `auto_detect=false, buffer_size=${sourceLimits.csvBufferBytes}, ${start}${optionsText(options)}`;
   return (paths, bad = "fail") => ({
     from: `read_csv(${listText(paths)}, columns={${typed}}, ${more}${badRecords[bad]})`,
     names,
@@ -94,13 +91,32 @@ export function partFits(reader: Reader, { names }: Part, needed?: ReadonlySet<s
     });
 }
 
+/** Throws `CalculationError` for a CSV file whose only column is all of another file's, with another delimiter between them. */
+export function refuseOtherDelimiter(
+  own: readonly string[],
+  { columns, options }: Pick<Reader, "columns" | "options">,
+  { path }: Pick<FileFact, "path">,
+): void {
+  if (options["delim"] === undefined) return;
+  const [only = "", ...more] = own;
+  const inName = /[^\w\s]|\t/.exec(only)?.[0];
+  if (more.length > 0 || columns.length < 2 || inName === undefined) return;
+  const names = only.split(inName);
+  if (!names.every((name) => columns.some(([one]) => sameName(one, name)))) return;
+  throw new CalculationError(
+    "other-columns",
+    `${path} has its columns between ${JSON.stringify(inName)}, and the first files between ${options["delim"]}; start one run for each`,
+  );
+}
+
 /** Throws `CalculationError` if a file lacks a column of the source or has another one. */
 export function checkColumns(
-  { columns, options }: Reader,
+  { columns, options }: Pick<Reader, "columns" | "options">,
   own: readonly string[],
   { path }: FileFact,
   isOpen = false,
 ): void {
+  refuseOtherDelimiter(own, { columns, options }, { path });
   const extra = own.find((name) => !columns.some(([one]) => sameName(one, name)));
   if (extra !== undefined && !isOpen)
     throw extraColumn(path, extra, options["union_by_name"] === "true" ? "" : unite);

@@ -6,8 +6,12 @@ export const sourceLimits = {
   filesMax: 200_000,
   /** Bytes of one record of CSV or NDJSON: DuckDB's own default (`max_line_size`). */
   recordBytesMax: 2 * mib,
+  /** DuckDB's buffers of CSV, which hold a record; its own have 32 MB, and new memory takes as much CPU as parsing does. */
+  csvBufferBytes: 8 * mib,
   /** Bytes of a first file, and of the sample files, from which types are found. */
   sampleBytes: mib,
+  /** Bytes of a sample whose first megabyte is mostly a part of one record. */
+  longSampleBytes: 16 * mib,
   /** Files, spread over the source, from which types are found. */
   samplesMax: 8,
   /** Files of one chunk: each is opened on its own. */

@@ -424,6 +424,31 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     ]);
   });
 
+  test("a file with another delimiter is refused, also where columns are united by name", async () => {
+    for (let file = 10; file < 30; file += 1)
+      tables.put(`delimiters/${file}.csv`, file === 20 ? "b;a\n10;20\n" : "a,b\n1,2\n");
+    for (const [files, read] of [
+      ["*", ""],
+      ["*", "union_by_name=true"],
+      ["{10,20}", ""],
+      ["{10,20}", "union_by_name=true"],
+    ]) {
+      const asked = { source: `data/delimiters/${files}.csv`, query: "select sum(a) as s from data", read };
+      await expect(tables.rows(asked)).rejects.toThrow(
+        `data/delimiters/20.csv has its columns between ";", and the first files between ','; start one run for each`,
+      );
+    }
+  });
+
+  test("a first record that is longer than a sample is read", async () => {
+    const text = "y".repeat(3_000_000);
+    tables.put("first/a.csv", `id,text\n1,"${text}"\n2,short\n`);
+    tables.put("first/a.ndjson", `{"id":1,"text":"${text}"}\n{"id":2,"text":"short"}\n`);
+    const query = "select sum(id) as s, sum(length(text)) as l from data";
+    for (const name of ["a.csv", "a.ndjson"])
+      expect(await tables.rows({ source: `data/first/${name}`, query })).toEqual([{ s: 3, l: 3_000_005 }]);
+  });
+
   test("types that are told hold, and one of no column is refused", async () => {
     const query = "select sum(kwh) as s from data where id >= 150000";
     expect(await tables.rows({ source: "data/late/", query, types: "kwh=DOUBLE" })).toEqual([

@@ -200,6 +200,14 @@ test.each([
   await expect(asked).rejects.toThrow(`data/wide/a.csv is not UTF-8: ${advice}`);
 });
 
+test("a file of UTF-16 among others that were sampled is refused with its encoding", async () => {
+  for (let file = 10; file < 30; file += 1)
+    tables.put(`sampled/${file}.csv`, file === 20 ? wide("k,x\n1,2\n") : "k,x\n1,2\n");
+  await expect(tables.result({ source: "data/sampled/", query })).rejects.toThrow(
+    `data/sampled/20.csv is not UTF-8: ${named}`,
+  );
+});
+
 test("a file in big-endian order among others that were sampled is refused", async () => {
   for (let file = 10; file < 30; file += 1) {
     const text = wide(`\uFEFFk,x\n1,${file}\n`);
