@@ -13,7 +13,7 @@ import {
   schemaOf,
 } from "./sources/loadChunk.ts";
 import { loadTables } from "./sources/loadTables.ts";
-import { findMisfits, refuseManyRejects } from "./sources/misfits.ts";
+import { findMisfits, refuseManyRejects, refuseOtherStructure } from "./sources/misfits.ts";
 import {
   joinRejects,
   noRejects,
@@ -49,7 +49,8 @@ export async function mapChunk(chunk: ChunkToMap, session: Session): Promise<Par
   const { reader } = input;
   await loadTables(input.tables, files, session);
   const parts = await fetchChunk(input, split, files, session);
-  if (split.namesAll) await refuseUnknownKeys(parts, reader, session);
+  if (split.namesAll || split.takesStructs)
+    await refuseUnknownKeys(parts, reader, session, split.namesAll ? undefined : new Set(split.reads));
   const local = parts.map((part) => part.local);
   let rejects = noRejects;
   let mapped: Mapped;
@@ -112,8 +113,9 @@ async function rejectsOf(
   session: Session,
 ): Promise<Rejects> {
   const lines = reader.kind === "ndjson" ? await takeBadLines(parts.map((part) => part.local)) : noRejects;
-  const misfits = await findMisfits(parts, reader, session).catch((other: unknown) => {
+  const misfits = await findMisfits(parts, reader, session).catch(async (other: unknown) => {
     if (!isOfRows(other)) throw other;
+    await refuseOtherStructure(parts, reader, session);
     return noRejects;
   });
   return joinRejects(lines, misfits);

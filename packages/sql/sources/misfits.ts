@@ -5,7 +5,7 @@ import type { Column } from "../split/splitSteps.ts";
 import { fitText, isOneOf } from "./fitting.ts";
 import type { LoadedPart } from "./loadChunk.ts";
 import { localPieces } from "./localFile.ts";
-import { doesFit } from "./parts.ts";
+import { doesFit, jsonPart } from "./parts.ts";
 import type { Reader } from "./reader.ts";
 import { joinRejects, noRejects, type Rejects } from "./rejects.ts";
 import { sourceLimits } from "./sourceLimits.ts";
@@ -48,6 +48,25 @@ export async function findMisfits(
     found = joinRejects(found, { count: Number(rows[0]?.["count"] ?? 0), first });
   }
   return found;
+}
+
+/** Throws `CalculationError` for a column of JSON that has another value where its type has an object or an array. */
+export async function refuseOtherStructure(
+  parts: readonly LoadedPart[],
+  reader: Reader,
+  session: Session,
+): Promise<void> {
+  if (reader.kind !== "ndjson" && reader.kind !== "json") return;
+  for (const { local, fits } of parts)
+    for (const { name } of fits) {
+      const columns = reader.columns.filter(([one]) => one === name);
+      const { from } = jsonPart({ ...reader, columns })([local.path]);
+      const count = `select count(${identifier(name)}) from ${from}`;
+      await session.rows(count).catch((cause: unknown) => {
+        const message = `${local.file.path}: a value of column "${name}" does not fit ${columns[0]?.[1]}; say --types ${quotedName(name)}=JSON`;
+        throw new CalculationError("bad-record", message, { cause });
+      });
+    }
 }
 
 /**

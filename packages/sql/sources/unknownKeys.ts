@@ -12,8 +12,11 @@ export async function refuseUnknownKeys(
   parts: readonly LoadedPart[],
   { kind, columns }: Reader,
   session: Session,
+  /** The columns that count; absent: all that there are. */
+  only?: ReadonlySet<string>,
 ): Promise<void> {
   if (kind !== "ndjson" && kind !== "json") return;
+  if (only !== undefined && !columns.some(([name, type]) => only.has(name) && /STRUCT\(/.test(type))) return;
   const format = kind === "json" ? "auto" : "newline_delimited";
   const known = parseType(
     `STRUCT(${columns.map(([name, type]) => `"${name.replaceAll('"', '""')}" ${type}`).join(", ")})`,
@@ -24,11 +27,13 @@ export async function refuseUnknownKeys(
       .rows(`select json_group_structure(o) as s from ${objects}`)
       // Lines that are no JSON are found by who reads the rows.
       .catch(() => []);
-    const unknown = unknownKey(JSON.parse(String(row?.["s"] ?? "null")), known);
+    const all: unknown = JSON.parse(String(row?.["s"] ?? "null"));
+    const some = Object.entries(all ?? {}).filter(([key]) => only?.has(key) === true);
+    const unknown = unknownKey(only === undefined ? all : Object.fromEntries(some), known);
     if (unknown !== undefined)
       throw new CalculationError(
         "other-columns",
-        `${local.file.path} has a key ${JSON.stringify(unknown)} that the first files have not; name the columns that the query needs`,
+        `${local.file.path} has a key ${JSON.stringify(unknown)} that the first files have not; name the columns and fields that the query needs`,
       );
   }
 }

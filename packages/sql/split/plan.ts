@@ -229,3 +229,27 @@ export function refsIn(value: unknown, found: Set<number> = new Set()): Set<numb
   }
   return found;
 }
+
+const hasStruct = ({ id, type_info: info }: Type): boolean =>
+  id === "STRUCT" || (id === "LIST" && info?.child_type !== undefined && hasStruct(info.child_type));
+
+/** Whether a value is made of a whole struct, or of a list of them, and not of a field: then all of its keys count. */
+export function takesStructs(value: unknown, isExtracted = false): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (!("expression_class" in value)) return Object.values(value).some((one) => takesStructs(one));
+  const {
+    name = "",
+    type: kind,
+    return_type: type,
+    children = [],
+    aggregate_type: how,
+  } = value as Expression;
+  const isCount = /^(count|len|array_length)$/.test(name) && how !== "DISTINCT";
+  if (isCount || /IS_(NOT_)?NULL$/.test(kind)) return children.some((one) => takesStructs(one, true));
+  const isField = name === "struct_extract" || name === "struct_extract_at";
+  const isPart = isField || name === "array_extract";
+  if (!isExtracted && (isPart || isRef(value as Expression)) && type !== undefined && hasStruct(type))
+    return true;
+  if (!isPart) return Object.entries(value).some(([key, one]) => !/type/.test(key) && takesStructs(one));
+  return takesStructs(children[0], isField || isExtracted) || takesStructs(children.slice(1));
+}

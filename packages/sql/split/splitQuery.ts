@@ -3,7 +3,7 @@ import { checkQuery } from "./checkQuery.ts";
 import { cutGroups, cutRows, findCuts } from "./cuts.ts";
 import { gathered } from "./gather.ts";
 import { neededColumns, union, visitNeeds } from "./needs.ts";
-import { expressionsIn, NotWritten, notWritten, type Plan, planOf, scansData } from "./plan.ts";
+import { expressionsIn, NotWritten, notWritten, type Plan, planOf, scansData, takesStructs } from "./plan.ts";
 import { normalText } from "./samePlan.ts";
 import { scanConditions } from "./scans.ts";
 import type { Column, Cut, Schema, SplitQuery } from "./splitSteps.ts";
@@ -26,8 +26,13 @@ export async function splitQuery(query: string, schema: Schema): Promise<SplitQu
     for (const [name, own] of Object.entries(all)) await makeTable(name, own, session);
     const names = await session.columns(query);
     const plan = await planOf(query, session).catch(unlessWritten);
-    const namesAll = namesAllColumns(root);
-    if (plan === undefined) return { ...gathered(query, schema, { root, why: "it has no plan" }), namesAll };
+    // Of a struct, `unnest` makes a column of each field.
+    const unnests = [...treesOf(root)].some((one) => textOf(one["function_name"]) === "unnest");
+    const keys = {
+      namesAll: namesAllColumns(root),
+      takesStructs: unnests || plan === undefined || takesStructs(plan),
+    };
+    if (plan === undefined) return { ...gathered(query, schema, { root, why: "it has no plan" }), ...keys };
     checkPlan(plan, functions);
     if (!scansData(plan)) throw refused("it reads nothing of data");
     try {
@@ -37,10 +42,10 @@ export async function splitQuery(query: string, schema: Schema): Promise<SplitQu
         functions,
         session,
       );
-      return { ...split, namesAll };
+      return { ...split, ...keys };
     } catch (error) {
       if (!(error instanceof NotWritten)) throw error;
-      return { ...gathered(query, schema, { root, plan, why: error.message }), namesAll };
+      return { ...gathered(query, schema, { root, plan, why: error.message }), ...keys };
     }
   });
 }
@@ -81,7 +86,7 @@ async function splitPlan(
   names: readonly string[],
   functions: Functions,
   session: Session,
-): Promise<Omit<SplitQuery, "namesAll">> {
+): Promise<Omit<SplitQuery, "namesAll" | "takesStructs">> {
   for (const one of expressionsIn(plan)) {
     const { expression_class: kind, name = "" } = one;
     const isKnown = functions.consistent.has(name) || name === "normalized_interval" || isRowError(one);

@@ -449,6 +449,39 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
       expect(await tables.rows({ source: `data/first/${name}`, query })).toEqual([{ s: 3, l: 3_000_005 }]);
   });
 
+  test("a key of a struct that no sample had is refused where the whole struct counts", async () => {
+    const text = (late: string): string =>
+      `${lines(40_000, (row) => `{"id":${row},"at":"a note","v":{"a":1,"w":[{"c":1}]}}`)}{"v":${late}}\n`;
+    tables.put("fields/a.ndjson", text('{"b":1}'));
+    tables.put("fields/b.ndjson", text('{"a":1,"w":[{"d":1}]}'));
+    const late = "a.ndjson has a key";
+    for (const [name, query, expected] of [
+      ["a", "select max(v)::varchar as m from data", late],
+      ["a", "select count(distinct v) as n from data", late],
+      ["a", "select unnest(v) from data limit 1", late],
+      ["a", "select v from data order by id limit 1", late],
+      ["b", "select max(v.w)::varchar as m from data", "b.ndjson has a key"],
+      ["b", "select list_transform(v.w, lambda x: x.c) as l from data limit 1", "b.ndjson has a key"],
+      ["a", "select count(v) as n, count(*) filter (where v is null) as z from data", [{ n: 40_001, z: 0 }]],
+      ["a", "select sum(v.a) as s, sum(v.w[1].c) as c from data", [{ s: 40_000, c: 40_000 }]],
+      ["b", "select sum(len(v.w)) as n, sum(v.w[1].c) as s from data", [{ n: 40_001, s: 40_000 }]],
+    ] as const) {
+      const answer = tables.rows({ source: `data/fields/${name}.ndjson`, query });
+      if (typeof expected === "string") await expect(answer).rejects.toThrow(expected);
+      else expect(await answer).toEqual(expected);
+    }
+  });
+
+  test("a number where other rows have an object is refused with its column, and read as JSON", async () => {
+    const text = lines(40_000, (row) => `{"id":${row},"at":"a note","v":{"a":1}}`);
+    tables.put("kinds/a.ndjson", `${text}{"v":5}\n`);
+    const asked = { source: "data/kinds/", query: "select max(v::varchar) as m from data" };
+    await expect(tables.rows(asked)).rejects.toThrow(
+      'data/kinds/a.ndjson: a value of column "v" does not fit STRUCT(a BIGINT); say --types v=JSON',
+    );
+    expect(await tables.rows({ ...asked, types: "v=JSON" })).toEqual([{ m: '{"a":1}' }]);
+  });
+
   test("types that are told hold, and one of no column is refused", async () => {
     const query = "select sum(kwh) as s from data where id >= 150000";
     expect(await tables.rows({ source: "data/late/", query, types: "kwh=DOUBLE" })).toEqual([
