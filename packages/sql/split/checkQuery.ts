@@ -90,6 +90,7 @@ const isSource = (tree: Tree): boolean => "alias" in tree && "sample" in tree;
 
 function checkSource(tree: Tree, known: ReadonlySet<string>): void {
   const type = textOf(tree["type"]);
+  if (type === "SHOW_REF") throw refused("describe, show and summarize are not taken: a query is a SELECT");
   if (!sources.has(type)) throw refused(`${type.toLowerCase()} is not taken in FROM`);
   if (type === "BASE_TABLE") {
     const name = textOf(tree["table_name"]);

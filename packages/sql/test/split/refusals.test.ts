@@ -20,6 +20,8 @@ const split = (query: string) => splitQuery(query, schema);
 describe("a query that is not taken is refused with the reason", () => {
   test.each([
     ["select 1", /reads nothing of data/],
+    ["summarize data", /describe, show and summarize are not taken: a query is a SELECT/],
+    ["select * from (describe data)", /describe, show and summarize are not taken/],
     ["select * from nothing", /there is no table nothing: tables are data, rates/],
     [
       "with recursive t(n) as (select 1 union all select n + 1 from t where n < 5) select * from t",
