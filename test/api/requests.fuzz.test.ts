@@ -8,7 +8,7 @@ import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes } from "../support/hostileValues.ts";
 import { apiRequest, call } from "./apiWorld.ts";
 
-const runs = fuzzRuns(1_000, 20_000);
+const runs = fuzzRuns(1_000, 8_000);
 
 const bodies = [
   { calculation: "sum", params: { to: 3 }, id: "r2", packSize: 1, cap: 5, tolerate: { chunks: 1 } },

@@ -33,7 +33,7 @@ import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes, hostileMetadata } from "../support/hostileValues.ts";
 import { computing, manifest, marker, planOf, spec } from "../support/runFixtures.ts";
 
-const runs = fuzzRuns(200, 15_000);
+const runs = fuzzRuns(200, 5_000);
 
 const common = { v: 1, run: "r", uid: "u", gen: 1, send: 1, turn: 0 };
 const messages = [

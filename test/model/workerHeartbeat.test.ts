@@ -77,7 +77,7 @@ describe("the blob of a heartbeat", () => {
         expect(taken(blob)).toBe(blob.slice("workers/".length));
         expect(blob).toMatch(/^[\x21-\x7e]+$/);
       }),
-      fuzzRuns(500, 15_000),
+      fuzzRuns(500, 5_000),
     );
   });
 
@@ -85,7 +85,7 @@ describe("the blob of a heartbeat", () => {
     expect(parseHeartbeatBlob("workers/%=zz")).toEqual({ instance: "%=zz", boot: "" });
     fc.assert(
       fc.property(hostileText, (name) => void parseHeartbeatBlob(`workers/${name}`)),
-      fuzzRuns(500, 15_000),
+      fuzzRuns(500, 5_000),
     );
   });
 });

@@ -6,7 +6,7 @@ import { fuzzRuns } from "../support/fuzzRuns.ts";
 import { hostileBytes } from "../support/hostileValues.ts";
 import { common, inlineCode, joining, workerWorld } from "./workerWorld.ts";
 
-const runs = fuzzRuns(600, 20_000);
+const runs = fuzzRuns(600, 8_000);
 
 const messages = [
   { ...common, kind: "plan" },

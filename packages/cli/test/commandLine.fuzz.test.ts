@@ -6,7 +6,7 @@ import { exitCodes } from "../exitCodes.ts";
 import { cliWorld } from "./cliWorld.ts";
 import { commandNames } from "./commandNames.ts";
 
-const runs = fuzzRuns(300, 5_000);
+const runs = fuzzRuns(300, 2_000);
 
 /** `init`, `new` and `check` would write and run real files. */
 const commands = [

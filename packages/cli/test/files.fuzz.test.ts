@@ -57,7 +57,7 @@ describe("a terminal", () => {
         for (const piece of pieces) await screen.write(piece);
         expect(got.replaceAll("\r\n", "")).not.toMatch(controls);
       }),
-      fuzzRuns(300),
+      fuzzRuns(300, 2_000),
     );
   });
 });
@@ -73,7 +73,7 @@ test("a state file of instances, whatever is in it, is one of a living superviso
       const found = await ends(() => findLocalFile(env, root));
       expect(found?.kind).not.toBe("found");
     }),
-    fuzzRuns(200, 5_000),
+    fuzzRuns(200, 2_000),
   );
 });
 
@@ -87,7 +87,7 @@ test("an account of kept data, whatever its file says, is one that the emulator 
       const opened = await ends(() => openData("kept", env));
       if (opened !== undefined) expect(opened.account.name).toMatch(/^[a-z0-9]{3,24}$/);
     }),
-    fuzzRuns(200, 5_000),
+    fuzzRuns(200, 2_000),
   );
 });
 
@@ -98,7 +98,7 @@ test("a name of data, whatever it is, is a folder in the user's own state folder
       const opened = await ends(() => openData(name, env));
       if (opened !== undefined) expect(dirname(opened.location)).toBe(join(root, "disk", "data"));
     }),
-    fuzzRuns(200, 5_000),
+    fuzzRuns(200, 2_000),
   );
 });
 

@@ -5,7 +5,7 @@ import { fuzzRuns } from "../../../test/support/fuzzRuns.ts";
 import { hostileBytes } from "../../../test/support/hostileValues.ts";
 import { decodePartial, encodePartial } from "../partial.ts";
 
-const runs = fuzzRuns(500, 15_000);
+const runs = fuzzRuns(500, 5_000);
 
 test("a partial of sql decodes, or is corrupt: what its header lacks is found before it is used", () => {
   const reject = { file: "a", byte: 1, why: "b" };

@@ -10,7 +10,7 @@ import type { Case, CaseDone } from "./playCase.ts";
 import { simulate } from "./simulate.ts";
 
 /** `npm run test:deep` plays more of them, from a drawn one; `npm run sim` plays one seed again. */
-const count = drawnSeed === undefined ? 60 : 400;
+const count = drawnSeed === undefined ? 60 : 200;
 const from = 1 + (drawnSeed ?? 0);
 const to = from + count - 1;
 /** A simulation in which little happens would prove little. */

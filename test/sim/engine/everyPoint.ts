@@ -45,9 +45,9 @@ export function* pointsOf(
   const without = life.calls.filter((call) => !life.effects.includes(call));
   for (const [fate, calls, every] of [
     ["dies before", life.effects, thorough ? 1 : 17],
-    ["dies after", life.effects, thorough ? 3 : 53],
-    ["stops before", life.effects, thorough ? 2 : 41],
-    ["dies before", without, thorough ? 4 : 97],
+    ["dies after", life.effects, thorough ? 9 : 53],
+    ["stops before", life.effects, thorough ? 5 : 41],
+    ["dies before", without, thorough ? 13 : 97],
   ] as const)
     for (const [index, call] of calls.entries()) if (index % every === 0) yield { ...of, call, fate };
 }

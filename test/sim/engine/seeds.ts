@@ -24,24 +24,24 @@ export const waitingFrom = 5_000_000;
 export const awaitedFrom = 6_000_000;
 
 export const kinds: readonly Worlds[] = [
-  { title: "anything happens", from: 1, usual: 40, deep: 150 },
+  { title: "anything happens", from: 1, usual: 40, deep: 80 },
   {
     title: "storage loses messages and blobs, and somebody deletes what a run needs",
-    ...{ from: lossyFrom, usual: 10, deep: 60 },
+    ...{ from: lossyFrom, usual: 10, deep: 30 },
   },
   {
     title: "packs are unlike one another, on up to 200 threads in up to 20 runs",
-    ...{ from: unevenFrom, usual: 6, deep: 20 },
+    ...{ from: unevenFrom, usual: 6, deep: 10 },
   },
-  { title: "runs may stop before their last chunk", from: stoppingFrom, usual: 12, deep: 40 },
+  { title: "runs may stop before their last chunk", from: stoppingFrom, usual: 12, deep: 20 },
   {
     title: "attempts wait, and code asks for later ones or ends its run",
-    ...{ from: waitingFrom, usual: 12, deep: 60 },
+    ...{ from: waitingFrom, usual: 12, deep: 30 },
   },
-  { title: "requests wait for runs, and lead them", from: awaitedFrom, usual: 12, deep: 60 },
+  { title: "requests wait for runs, and lead them", from: awaitedFrom, usual: 12, deep: 30 },
 ];
 /** Worlds in which the code of instances changes have negative seeds. */
-const changing = { usual: 20, deep: 50 };
+const changing = { usual: 20, deep: 30 };
 
 /** The seeds that are played of a kind. */
 export function seedsOf({ from, usual, deep }: Omit<Worlds, "title">): readonly number[] {

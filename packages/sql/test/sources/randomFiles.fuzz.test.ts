@@ -62,7 +62,7 @@ const general = [
 
 test("random files, cut at small borders, have the rows that DuckDB reads from them whole", async () => {
   const draw = drawFrom(drawnSeed ?? 7);
-  const { numRuns = 0 } = fuzzRuns(4, 60);
+  const { numRuns = 0 } = fuzzRuns(4, 20);
   const seen: Record<string, number> = {};
   for (let run = 0; run < numRuns; run += 1) {
     const tables = new Tables();
@@ -150,7 +150,7 @@ const claims: readonly (readonly [usual: string, others: readonly string[]])[] =
 
 test("values of a file that no sample had are read as DuckDB does, or refused with file and column", async () => {
   const draw = drawFrom(drawnSeed ?? 3);
-  const { numRuns = 0 } = fuzzRuns(10, 200);
+  const { numRuns = 0 } = fuzzRuns(10, 70);
   const seen = { refused: 0, same: 0 };
   for (let run = 0; run < numRuns; run += 1) {
     const tables = new Tables();

@@ -21,7 +21,7 @@ test("a random question, in the steps of its split, has the answer of DuckDB ove
   const ways = { aggregate: 0, rows: 0, gather: 0 };
   const seen = { asked: 0, notCompared: 0, refused: 0, refusedOfUnread: 0 };
   const differences: string[] = [];
-  const { numRuns = 0 } = fuzzRuns(60, 3_000);
+  const { numRuns = 0 } = fuzzRuns(60, 1_000);
   let world: World | undefined;
   for (let run = 0; run < numRuns; run += 1) {
     if (run % perTable === 0) {
