@@ -80,6 +80,7 @@ test.each([
   [["--case", "no such title"], 'No scenario has "no such title"'],
   [["--case", "a"], "Several scenarios have"],
   [["--point", "leader,3,explodes"], 'There is no fate "explodes"'],
+  [["--point", "leader,3,dies before,sleeps"], 'There is no story "sleeps"; there are reuses'],
   [["--election", "--case", "a"], "no scenarios"],
   [["--nonsense"], "--nonsense"],
 ])("The arguments %j are refused with exit code 2", async (args, message) => {

@@ -4,7 +4,7 @@ import { type TraceEvent, traces } from "../support/trace.ts";
 import * as election from "./election/everyPoint.ts";
 import { simulate as simulateElection } from "./election/simulate.ts";
 import { simulateCase } from "./engine/engineCase.ts";
-import type * as engine from "./engine/everyPoint.ts";
+import * as engine from "./engine/everyPoint.ts";
 import { scenarios } from "./engine/scenarios/scenarios.ts";
 import { lossyFrom, unevenFrom } from "./engine/seeds.ts";
 import { disturbances } from "./scale/disturbances.ts";
@@ -106,8 +106,8 @@ export function replayCommand(one: number | string | engine.Point | election.Poi
   if (typeof one === "number") return `${sim} --seed ${one}`;
   if (typeof one === "string") return `${sim} --case ${JSON.stringify(one)}`;
   if ("who" in one) {
-    const { who, call, fate, ...of } = one;
-    return `${sim} --point ${[who, call, `"${fate}"`, ...Object.keys(of)].join(",")}`;
+    const { who, call, fate, story } = one;
+    return `${sim} --point ${[who, call, `"${fate}"`, ...(story === undefined ? [] : [story])].join(",")}`;
   }
   const { call, fate, times, operator, early } = one;
   return `${sim} --election --point ${call},"${fate}",${times},${operator},${early ? "early" : "late"}`;
@@ -178,14 +178,18 @@ function scenarioNamed(title: string): string {
   return found;
 }
 
-const storyOf = (story: string | undefined): Partial<engine.Point> =>
-  story === undefined ? {} : { [story]: true };
-
 function enginePoint([who = "", call = "", fate = "", story]: readonly string[]): engine.Point {
   if (who !== "leader" && who !== "worker" && who !== "instance")
     throw new UsageError(`"${who}" is neither leader, worker nor instance.`);
-  const of = storyOf(story);
+  const of = story === undefined ? {} : { story: storyNamed(story) };
   return { who, ...of, call: whole(call, "A call"), fate: fateNamed(fate) };
+}
+
+function storyNamed(name: string): engine.Story {
+  const all = Object.keys(engine.stories) as engine.Story[];
+  const found = all.find((one) => one === name);
+  if (found === undefined) throw new UsageError(`There is no story "${name}"; there are ${all.join(", ")}.`);
+  return found;
 }
 
 function electionPoint([

@@ -9,20 +9,16 @@ import { liveBySchedule } from "./scenarios/schedules.ts";
 import { leaderOnly, playOut, type Script, scriptOn, workerOnly } from "./script.ts";
 import { deepTree, type SimulationResult, stage } from "./stage.ts";
 
+export type Story = keyof typeof stories;
+
 /** One fault at one call in the life of a leader, a worker, or an instance that is both. */
 export interface Point {
   readonly who: "leader" | "worker" | "instance";
   /** Which of its calls, from 1; 0 is a life without a fault. */
   readonly call: number;
   readonly fate: Fate;
-  /** In the life of runs that reuse what others have computed. */
-  readonly reuses?: true;
-  /** In the life of a run that stops before its last chunk. */
-  readonly stops?: true;
-  /** In the life of schedules. */
-  readonly schedules?: true;
-  /** In the life of runs that requests wait for, which lead them. */
-  readonly awaited?: true;
+  /** What happens meanwhile, if it is not a run with all that can happen to it. */
+  readonly story?: Story;
 }
 
 export interface PointResult extends SimulationResult {
@@ -57,15 +53,7 @@ export function* pointsOf(
  * that fails and is tolerated, a retry that mends it, a deletion, and another run under the same id. Whoever `who`
  * says meets the fault at the given call; another of its kind is there to take over.
  */
-export async function everyPoint({
-  who,
-  call,
-  fate,
-  reuses,
-  stops,
-  schedules,
-  awaited,
-}: Point): Promise<PointResult> {
+export async function everyPoint({ who, call, fate, story }: Point): Promise<PointResult> {
   const life = scriptOn(stage({ seed: 5, tree: deepTree, chunkMs }));
   const calls: FarCall[] = [];
   const dull = new Set<number>();
@@ -89,19 +77,33 @@ export async function everyPoint({
   const another = () => void life.start(roles[who]);
   let begun = 0;
   const result = await playOut(life, async () => {
-    if (stops === true) return stopEarly(life, another);
-    if (schedules === true) return liveBySchedule(life, another);
-    if (awaited === true) return beAwaited(life, another);
-    if (reuses === undefined) return liveThrough(life, another);
-    await computeFirst(life);
-    begun = calls.length;
-    await reuseParts(life, another);
+    const tell: Telling = story === undefined ? liveThrough : stories[story];
+    await tell(life, another, () => {
+      begun = calls.length;
+    });
   });
   const matter = calls
     .map((_, index) => index + 1)
     .filter((index) => index > begun && !dull.has(index) && matters(calls[index - 1]));
   return { ...result, calls: matter, effects: matter.filter((index) => hasEffect(calls[index - 1])) };
 }
+
+/** `counts` is called where the calls begin that faults are to meet, if that is not the first. */
+type Telling = (life: Script, anotherComes: () => void, counts: () => void) => Promise<void>;
+
+export const stories = {
+  /** Runs reuse what others have computed. */
+  reuses: async (life, anotherComes, counts) => {
+    await computeFirst(life);
+    counts();
+    await reuseParts(life, anotherComes);
+  },
+  /** A run stops before its last chunk. */
+  stops: stopEarly,
+  schedules: liveBySchedule,
+  /** Requests wait for runs, and lead them. */
+  awaited: beAwaited,
+} satisfies Readonly<Record<string, Telling>>;
 
 /** Runs of the schedule `C` outlast it. */
 const chunkMs = (_chunk: number, _random: unknown, run: string): number =>

@@ -101,14 +101,14 @@ test.each([
   ["leader", "a run", {}, 50],
   ["worker", "a run", {}, 50],
   ["instance", "a run", {}, 50],
-  ["leader", "runs that reuse partials", { reuses: true }, 50],
+  ["leader", "runs that reuse partials", { story: "reuses" }, 50],
   // Few packs are computed, in one shard.
-  ["worker", "runs that reuse partials", { reuses: true }, 8],
-  ["leader", "a run that stops", { stops: true }, 50],
-  ["worker", "a run that stops", { stops: true }, 50],
-  ["instance", "a run that stops", { stops: true }, 50],
-  ["leader", "schedules", { schedules: true }, 50],
-  ["instance", "runs that requests wait for", { awaited: true }, 50],
+  ["worker", "runs that reuse partials", { story: "reuses" }, 8],
+  ["leader", "a run that stops", { story: "stops" }, 50],
+  ["worker", "a run that stops", { story: "stops" }, 50],
+  ["instance", "a run that stops", { story: "stops" }, 50],
+  ["leader", "schedules", { story: "schedules" }, 50],
+  ["instance", "runs that requests wait for", { story: "awaited" }, 50],
 ] as const)(
   "one %s of %s dies at each of its calls to storage, or sleeps there for minutes, and nothing is lost",
   async (who, _, of, callsMin) => {
