@@ -116,6 +116,23 @@ export async function headOf(
     .head;
 }
 
+/** How the lines of a local file end, as DuckDB's `new_line` has it. */
+export type LineEnd = "\\r\\n" | "\\n" | "\\r";
+
+/**
+ * How the first record of a local file ends, which begins where the file does. DuckDB itself takes a line break within quotes
+ * for such an end, if it comes first.
+ */
+export async function lineEndOf(path: string, quote: string): Promise<LineEnd | undefined> {
+  if (/\.(gz|zst)$/.test(path)) return undefined;
+  const [start = "", ...more] = (await firstBytes(path, 4 * headBytesMax)).split(quote);
+  if (quote === "" || more.length === 0) return undefined;
+  // Every second piece is within quotes.
+  const plain = [start, ...more.filter((_, at) => at % 2 === 1)].join(" ");
+  const end = /\r\n|\n|\r/.exec(plain)?.[0];
+  return end === undefined ? undefined : end === "\n" ? "\\n" : end === "\r" ? "\\r" : "\\r\\n";
+}
+
 /** The first lines of a file, with their ends. */
 async function firstLines(path: string, end: string): Promise<string[]> {
   const text = await firstBytes(path, 4 * headBytesMax);

@@ -2,7 +2,7 @@ import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column, Schema, SplitQuery } from "../split/splitSteps.ts";
-import { headOf } from "./csvHead.ts";
+import { headOf, lineEndOf } from "./csvHead.ts";
 import { fileFormat } from "./fileFormat.ts";
 import { lineAt } from "./findBorder.ts";
 import type { Fit } from "./fitting.ts";
@@ -10,7 +10,7 @@ import { refuseDeep } from "./jsonLevels.ts";
 import type { HiveColumn } from "./listSource.ts";
 import type { TableFiles } from "./loadTables.ts";
 import { endingOf, fetchFile, fetchSample, type LocalFile, newPath, renamed } from "./localFile.ts";
-import { byName } from "./names.ts";
+import { byName, sameName } from "./names.ts";
 import { chosenColumns, fetchGroups, readFooter, rowNumber, rowsTest } from "./parquetFile.ts";
 import {
   checkColumns,
@@ -59,9 +59,12 @@ export function dataColumns({
     ...reader.columns.map(([name, type]): Column => [name, ofFolders(name) ?? type]),
     ...hive.filter(([name]) => !isOwn(name)),
   ];
-  const isThere = byName(all.map(([name]) => [name, true]))("filename");
-  return hasNames && !isThere ? [...all, ["filename", "VARCHAR"]] : all;
+  return hasNames && !hasOwnNames(all) ? [...all, ["filename", "VARCHAR"]] : all;
 }
+
+/** Whether files or folders have a column `filename` of their own, which then stands for itself. */
+const hasOwnNames = (columns: readonly Column[]): boolean =>
+  columns.some(([name]) => sameName(name, "filename"));
 
 /** What a query may read, by the input of any chunk. */
 export function schemaOf(input: Pick<SqlInput, "reader" | "hive" | "hasNames" | "tables">): Schema {
@@ -92,6 +95,7 @@ export async function fetchChunk(
   fetching: Fetching = "parts",
 ): Promise<LoadedPart[]> {
   const needed = new Set(split.reads);
+  const isNamed = input.hasNames && !hasOwnNames([...input.reader.columns, ...input.hive]);
   const loaded: LoadedPart[] = [];
   for (const part of input.files) {
     const constants = input.hive.map(
@@ -103,7 +107,7 @@ export async function fetchChunk(
         : await fetchText(part, input, needed, { files, session });
     loaded.push({
       ...own,
-      constants: input.hasNames ? [...constants, ["filename", textLiteral(part.file.path)]] : constants,
+      constants: isNamed ? [...constants, ["filename", textLiteral(part.file.path)]] : constants,
     });
   }
   return loaded;
@@ -155,7 +159,10 @@ async function fetchText(
     await refuseOtherEncoding([local], reader);
     throw error;
   }
-  const read = csvPart(reader, head, from);
+  const { quote = "''", escape } = reader.options;
+  const isPlain = (from > 0 || head.skip === 0) && escape === quote;
+  const lineEnd = isPlain ? await lineEndOf(path, quote.slice(1, -1)) : undefined;
+  const read = csvPart(reader, head, from, lineEnd);
   return {
     local: { ...local, head: from > 0 ? undefined : head },
     read,
@@ -230,7 +237,7 @@ function fitTyped(column: string, from: string, to: string, isTold: boolean): Fi
   if (from === to) return { fits: "true", value: column };
   const value = `cast(${column} as ${to})`;
   if (isTold || to === "VARCHAR") return { fits: `try_cast(${column} as ${to}) is not null`, value };
-  return { fits: `cast(try_cast(${column} as ${to}) as ${from}) is not distinct from ${column}`, value };
+  return { fits: `try_cast(try_cast(${column} as ${to}) as ${from}) is not distinct from ${column}`, value };
 }
 
 /** How rows that do not fit are met: with an error, or by leaving them out. */

@@ -39,7 +39,7 @@ export async function findMisfits(
       const by = reader.told.includes(name) ? "as it was said" : "which the first files suggested";
       const advice = reader.told.includes(name)
         ? ""
-        : `; say --types ${quotedName(name)}=${wider.get(name) ?? (/[[(]/.test(type) && reader.kind !== "csv" ? "JSON" : "VARCHAR")}`;
+        : `; say --types ${quotedName(name)}=${wider.get(name) ?? (/\]$|^(STRUCT|MAP)/.test(type) && reader.kind !== "csv" ? "JSON" : "VARCHAR")}`;
       const why = reader.valueless.includes(name)
         ? `the column "${name}" has no value in the first files, so its type is not known; say --types ${quotedName(name)}=DOUBLE, or what it is`
         : `the value of column "${name}" does not fit ${type}, ${by}${advice}`;

@@ -2,7 +2,7 @@ import type { FileFact } from "../../../src/engine/calculation/files.ts";
 import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { identifier, textLiteral } from "../duck/session.ts";
 import type { SplitQuery } from "../split/splitSteps.ts";
-import type { CsvHead } from "./csvHead.ts";
+import type { CsvHead, LineEnd } from "./csvHead.ts";
 import { type Fit, fitJson, fitText, isOneOf, jsonReadType, parseType } from "./fitting.ts";
 import { byName, sameName } from "./names.ts";
 import type { Reader } from "./reader.ts";
@@ -37,12 +37,18 @@ const optionsText = (options: Reader["options"]): string =>
 const listText = (paths: readonly string[]): string => `[${paths.map(textLiteral).join(", ")}]`;
 
 /** Text columns of CSV files, or of their parts that begin after byte 0 and have no head. */
-export function csvPart({ columns, options }: Reader, head: CsvHead, from: number): ReadPart {
+export function csvPart(
+  { columns, options }: Reader,
+  head: CsvHead,
+  from: number,
+  lineEnd: LineEnd | undefined = undefined,
+): ReadPart {
   const known = byName(columns.map(([name]) => [name, name]));
   const names = head.names.map((name) => known(name) ?? name);
   const typed = names.map((name) => `${textLiteral(name)}: 'VARCHAR'`).join(", ");
   const start = from > 0 ? "header=false, skip=0" : `header=${head.header}, skip=${head.skip}`;
-  const more = `auto_detect=false, buffer_size=${sourceLimits.csvBufferBytes}, ${start}${optionsText(options)}`;
+  const end = lineEnd === undefined || options["new_line"] !== undefined ? "" : `, new_line='${lineEnd}'`;
+  const more = `auto_detect=false, buffer_size=${sourceLimits.csvBufferBytes}, ${start}${end}${optionsText(options)}`;
   return (paths, bad = "fail") => ({
     from: `read_csv(${listText(paths)}, columns={${typed}}, ${more}${badRecords[bad]})`,
     names,
