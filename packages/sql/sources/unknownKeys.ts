@@ -43,7 +43,13 @@ type Known = ReturnType<typeof parseType>;
 function unknownKey(structure: unknown, { name, parts }: Known): string | undefined {
   if (Array.isArray(structure))
     return name === "LIST" && parts[0] !== undefined ? unknownKey(structure[0], parts[0][1]) : undefined;
-  if (typeof structure !== "object" || structure === null || name !== "STRUCT") return undefined;
+  if (typeof structure !== "object" || structure === null) return undefined;
+  const [, value] = parts;
+  if (name === "MAP" && value !== undefined)
+    return Object.values(structure)
+      .map((inner) => unknownKey(inner, value[1]))
+      .find((found) => found !== undefined);
+  if (name !== "STRUCT") return undefined;
   const fields = new Map(parts);
   for (const [key, inner] of Object.entries(structure)) {
     const field = fields.get(key);

@@ -231,7 +231,10 @@ export function refsIn(value: unknown, found: Set<number> = new Set()): Set<numb
 }
 
 const hasStruct = ({ id, type_info: info }: Type): boolean =>
-  id === "STRUCT" || (id === "LIST" && info?.child_type !== undefined && hasStruct(info.child_type));
+  id === "STRUCT" ||
+  (id === "LIST" && info?.child_type !== undefined && hasStruct(info.child_type)) ||
+  // What a map holds are structs of a key and a value.
+  (id === "MAP" && JSON.stringify(info).split('"STRUCT"').length > 2);
 
 /** Whether a value is made of a whole struct, or of a list of them, and not of a field: then all of its keys count. */
 export function takesStructs(value: unknown, isExtracted = false): boolean {
