@@ -9,11 +9,17 @@ import {
   type LoadedPart,
   loadData,
   type Misfits,
+  perhapsNoText,
   type SqlInput,
   schemaOf,
 } from "./sources/loadChunk.ts";
 import { loadTables } from "./sources/loadTables.ts";
-import { findMisfits, refuseManyRejects, refuseOtherStructure } from "./sources/misfits.ts";
+import {
+  findMisfits,
+  refuseManyRejects,
+  refuseOtherStructure,
+  refuseOtherThanTexts,
+} from "./sources/misfits.ts";
 import {
   joinRejects,
   noRejects,
@@ -48,14 +54,18 @@ export async function mapChunk(chunk: ChunkToMap, session: Session): Promise<Par
   const { input, split, files, rejectsMax, isLimited = true } = chunk;
   const { reader } = input;
   await loadTables(input.tables, files, session);
-  const parts = await fetchChunk(input, split, files, session);
+  let parts = await fetchChunk(input, split, files, session);
   if (split.namesAll || split.takesStructs)
     await refuseUnknownKeys(parts, reader, session, split.namesAll ? undefined : new Set(split.reads));
   const local = parts.map((part) => part.local);
   let rejects = noRejects;
   let mapped: Mapped;
   try {
-    mapped = await computed(chunk, parts, "fail", session);
+    mapped = await computed(chunk, parts, "fail", session).catch(async (error: unknown) => {
+      if (!isOfRows(error) || !messageOf(error.cause).includes(perhapsNoText)) throw error;
+      parts = await refuseOtherThanTexts(parts, reader, session);
+      return computed(chunk, parts, "fail", session);
+    });
   } catch (error) {
     if (!isOfRows(error)) throw error;
     await refuseOtherEncoding(local, reader);

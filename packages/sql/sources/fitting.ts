@@ -52,6 +52,8 @@ export interface Fit {
   readonly value: string;
   /** A cheaper test: where it is true the value is one of its type, or an error. */
   readonly quick?: string | undefined;
+  /** True of a text of JSON that may have been a number, a boolean, an object or an array. */
+  readonly doubt?: string | undefined;
 }
 
 /** Whether a value is NULL or fits. */
@@ -187,6 +189,9 @@ export function jsonReadType({ name, parts }: TypeTree): string {
   return parts.length > 0 ? `${name}(${inner.join(", ")})` : asJson(name) ? "JSON" : "VARCHAR";
 }
 
+const doubtOf = (text: string): string =>
+  `(${text} < ':' or ${text} between '[' and '\\' or ${text} >= '{' or ${text} in ('true', 'false')) and json_valid(${text})`;
+
 /** A value of JSON, read with `jsonReadType`, as one of its type. */
 export function fitJson(json: string, tree: TypeTree, claim: Omit<Claim, "type">, depth = 0): Fit {
   const { name, parts } = tree;
@@ -219,6 +224,8 @@ export function fitJson(json: string, tree: TypeTree, claim: Omit<Claim, "type">
       value: `case when ${json} is not null then map_from_entries(list_transform(${entries}, lambda ${each}: ${pair})) end`,
     };
   }
+  if (name === "VARCHAR" && depth === 0 && !claim.isTold)
+    return { fits: "true", value: json, doubt: doubtOf(json) };
   if (!asJson(name)) return fitText(json, { type: name, isJson: true, ...claim });
   // A text with a number in it is one where the user says so.
   const text = claim.isTold ? `(${json} ->> '$')` : `cast(${json} as varchar)`;

@@ -159,8 +159,8 @@ async function fetchText(
     await refuseOtherEncoding([local], reader);
     throw error;
   }
-  const { quote = "''", escape } = reader.options;
-  const isPlain = (from > 0 || head.skip === 0) && escape === quote;
+  const { quote = "''", escape: escaping } = reader.options;
+  const isPlain = (from > 0 || head.skip === 0) && escaping === quote;
   const lineEnd = isPlain ? await lineEndOf(path, quote.slice(1, -1)) : undefined;
   const read = csvPart(reader, head, from, lineEnd);
   return {
@@ -240,6 +240,9 @@ function fitTyped(column: string, from: string, to: string, isTold: boolean): Fi
   return { fits: `try_cast(try_cast(${column} as ${to}) as ${from}) is not distinct from ${column}`, value };
 }
 
+/** The error at a text that may have been another value, which `refuseOtherThanTexts` finds out. */
+export const perhapsNoText = "a value may be no text";
+
 /** How rows that do not fit are met: with an error, or by leaving them out. */
 export type Misfits = "fail" | "leave out";
 
@@ -258,6 +261,8 @@ function selectOf(
     if (!needed.has(name)) return `cast(null as ${type}) as ${identifier(name)}`;
     if (constant !== undefined) return `${constant} as ${identifier(name)}`;
     if (fit === undefined) return `cast(null as ${type}) as ${identifier(name)}`;
+    if (fit.doubt !== undefined && misfits === "fail")
+      return `case when ${fit.doubt} then error('${perhapsNoText}') else ${fit.value} end as ${identifier(name)}`;
     if (fit.fits === "true" || misfits === "leave out") return `${fit.value} as ${identifier(name)}`;
     const column = identifier(name);
     const quick = fit.quick === undefined ? "" : `when ${fit.quick} then ${fit.value} `;

@@ -50,6 +50,31 @@ export async function findMisfits(
   return found;
 }
 
+/**
+ * Throws `CalculationError` for a column of JSON that has another value among texts, which makes of all of them JSON to DuckDB.
+ * Otherwise gives the parts, to be read without doubt.
+ */
+export async function refuseOtherThanTexts(
+  parts: readonly LoadedPart[],
+  reader: Reader,
+  session: Session,
+): Promise<LoadedPart[]> {
+  for (const { local, fits } of parts)
+    for (const { name } of fits.filter(({ doubt }) => doubt !== undefined)) {
+      const { from } = jsonPart({ ...reader, columns: [[name, "JSON"]] })([local.path]);
+      const column = identifier(name);
+      const [row] = await session.rows(
+        `select ${column}::varchar as v from ${from} where json_type(${column}) not in ('VARCHAR', 'NULL') limit 1`,
+      );
+      if (row !== undefined)
+        throw new CalculationError(
+          "bad-record",
+          `${local.file.path}: the value ${String(row["v"]).slice(0, 40)} of column "${name}" is no text, which the first files suggested; say --types ${quotedName(name)}=JSON, or =VARCHAR`,
+        );
+    }
+  return parts.map((part) => ({ ...part, fits: part.fits.map((fit) => ({ ...fit, doubt: undefined })) }));
+}
+
 /** Throws `CalculationError` for a column of JSON that has another value where its type has an object or an array. */
 export async function refuseOtherStructure(
   parts: readonly LoadedPart[],

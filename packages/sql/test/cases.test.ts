@@ -482,6 +482,55 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     expect(await tables.rows({ ...asked, types: "v=JSON" })).toEqual([{ m: '{"a":1}' }]);
   });
 
+  test("a line break within quotes is no end of a record, though it is the first of a chunk and other than those", async () => {
+    const text = (end: string, inner: string): string =>
+      `a,b${end}${Array.from({ length: 9_000 }, (_, row) => `${row},"two${inner}lines"${end}`).join("")}`;
+    const query = "select count(*) as n, sum(a) as s, min(length(b)) as l from data";
+    for (const [end, inner] of [
+      ["\r\n", "\n"],
+      ["\n", "\r\n"],
+      ["\n", "\r"],
+    ] as const) {
+      tables.put("breaks/a.csv", text(end, inner));
+      expect(await tables.rows({ source: "data/breaks/", query })).toEqual([
+        { n: 9_000, s: 40_495_500, l: 8 + inner.length },
+      ]);
+    }
+  });
+
+  test("a column filename of the files or folders stands for itself", async () => {
+    tables.put("own/a.csv", "filename,b\nmine,1\n");
+    tables.put("named/filename=7/a.csv", "b\n1\n");
+    const query = "select filename, b from data";
+    expect(await tables.rows({ source: "data/own/", query })).toEqual([{ filename: "mine", b: 1 }]);
+    expect(await tables.rows({ source: "data/named/", query })).toEqual([{ filename: 7, b: 1 }]);
+  });
+
+  test("a number, boolean or object among texts of JSON is refused, and a text that looks like one is read", async () => {
+    const text = (late: string): string =>
+      `${lines(40_000, (row) => `{"id":${row},"at":"a longer note","v":"x${row % 7}"}`)}{"id":1,"v":${late}}\n`;
+    const asked = { source: "data/among/", query: "select min(v) as v, count(distinct v) as n from data" };
+    for (const late of ["5", "true", '{"a":1}']) {
+      tables.put("among/a.ndjson", text(late));
+      await expect(tables.rows(asked)).rejects.toThrow(
+        `among/a.ndjson: the value ${late} of column "v" is no text, which the first files suggested; say --types v=JSON, or =VARCHAR`,
+      );
+    }
+    for (const late of ["5", "[1]", "null"]) {
+      tables.put("among/a.ndjson", text(JSON.stringify(late)));
+      expect(await tables.rows(asked)).toEqual([{ v: late, n: 8 }]);
+    }
+  });
+
+  test("a key that no sample had is refused also within the values of a map", async () => {
+    const row = (late: string): string => `{"at":"a longer note","v":{${late}}}\n`;
+    const known = Array.from({ length: 300 }, (_, key) => `"k${key}":{"a":${key}}`).join(",");
+    tables.put("maps/a.ndjson", row(known) + row('"k1":{"a":1}').repeat(40_000) + row('"k1":{"b":1}'));
+    await expect(
+      tables.rows({ source: "data/maps/", query: "select max(v::varchar) as m from data" }),
+    ).rejects.toThrow('maps/a.ndjson has a key "b" that the first files have not');
+  });
+
   test("types that are told hold, and one of no column is refused", async () => {
     const query = "select sum(kwh) as s from data where id >= 150000";
     expect(await tables.rows({ source: "data/late/", query, types: "kwh=DOUBLE" })).toEqual([
@@ -576,6 +625,21 @@ describe("Parquet files are read as they are, whatever their footers say", () =>
       { k: 2, v: "2.9" },
       { k: 3, v: "x" },
     ]);
+    for (let file = 0; file < 20; file += 1) {
+      const late = file === 4;
+      await write(
+        `others/${10 + file}.parquet`,
+        late ? "select {'k': 3} as m, 2.125 as d" : "select map {'k': 1} as m, 1.5 as d",
+      );
+    }
+    for (const [column, error] of [
+      ["m", 'others/14.parquet: .* column "m" does not fit MAP.* say --types m=JSON'],
+      ["d", 'others/14.parquet: .* column "d" does not fit DECIMAL.* say --types d=VARCHAR'],
+    ] as const)
+      await expectAnswer(
+        { source: "data/others/", query: `select max(${column}::varchar) as v from data` },
+        { error: new RegExp(error) },
+      );
     await write("scales/0.parquet", "select 1 as k, 1.5::decimal(9, 1) as v");
     await write("scales/1.parquet", "select 2 as k, 2.125::decimal(9, 3) as v");
     await expectAnswer({ source: "data/scales/", query: "select k, v from data order by k" }, [
