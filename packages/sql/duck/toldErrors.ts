@@ -19,7 +19,7 @@ const openings = new RegExp(
   "^(Could not (convert string|cast value|parse string|decode string)|Type \\w+ with value|Cannot cast array of size|" +
     "invalid (date|timestamp) field format|(time|date) field value out of range|(Date|Value) out of range|" +
     "Overflow in \\w+ of \\w+|cannot take [a-z ]+|extract specifier|Map keys must be unique|" +
-    "More than one row returned by a subquery|Malformed JSON|JSON transform error|Error when sniffing file)",
+    "More than one row returned by a subquery|json_group_object key cannot be NULL|Malformed JSON|JSON transform error|Error when sniffing file)",
 );
 
 /** Of an error that may quote cells: its kind, how it begins, and a column that the statement names. */

@@ -108,9 +108,9 @@ const infix = new Set("+ - * / // % ** ^ || ~~ !~~ ~~* !~~* ~~~ & | << >> @> <@ 
 const unwrapped = (one: Expression): Expression =>
   one.name === "normalized_interval" ? (one.children?.[0] ?? one) : one;
 
-/** Whether a call is the error of a scalar subquery with more than one row, which binding adds. */
+/** Whether a call is an error that binding adds: of a scalar subquery with more than one row, or of a macro of DuckDB. */
 export const isRowError = ({ name, children }: Expression): boolean =>
-  name === "error" && /^More than one row/.test(String(children?.[0]?.value?.value));
+  name === "error" && /^(More than one row|json_group_object key)/.test(String(children?.[0]?.value?.value));
 
 /** Writes an expression over columns, each the text that stands for the one of its index. Throws `NotWritten`. */
 export function write(one: Expression, columns: readonly (string | undefined)[]): string {

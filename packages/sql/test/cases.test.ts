@@ -88,6 +88,12 @@ describe("a query means what DuckDB binds", () => {
       "select count(distinct id) as events, count(distinct user.id) as users, sum(id) as a, sum(user.id) as b from data",
       [{ events: 6, users: 2, a: 15, b: 3 }],
     ],
+    ["xy", "select json_group_object(y, x)::varchar as o from data", [{ o: '{"7":1,"8":2,"1":2}' }]],
+    [
+      "xy",
+      "select json_group_object(nullif(y, 8), x) as o from data",
+      { error: /json_group_object key cannot be NULL/ },
+    ],
     [
       "many",
       "select quantile_disc(h, 0.5) as m from (select hash(v, u) as h from (select v, unnest(range(400)) as u from data))",
