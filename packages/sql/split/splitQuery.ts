@@ -55,6 +55,9 @@ const unlessWritten = (error: unknown): undefined => {
   throw error;
 };
 
+/** A struct whose keys have no names: no table can have one. */
+const unnamed = /\bSTRUCT\(([A-Z_\d]+[,)([]|TIME(STAMP)? WITH)/;
+
 async function makeTable(name: string, columns: readonly Column[], session: Session): Promise<void> {
   const list = columns.map(([column, type]) => `${identifier(column)} ${type}`).join(", ");
   await session.run(`create temp table ${identifier(name)}(${list})`);
@@ -116,6 +119,7 @@ async function splitPlan(
       steps === undefined
         ? await cutRows(one, wanted, name, session)
         : await cutGroups(node, steps, name, session);
+    if (cut.columns.some(([, type]) => unnamed.test(type))) notWritten("a struct has no names");
     cuts.push(cut);
     standIns.set(node, { table: name, width: widthOf(node) });
     for (const column of neededColumns(node, steps === undefined ? wanted : "all")) reads.add(column);

@@ -88,6 +88,16 @@ describe("a query means what DuckDB binds", () => {
       "select count(distinct id) as events, count(distinct user.id) as users, sum(id) as a, sum(user.id) as b from data",
       [{ events: 6, users: 2, a: 15, b: 3 }],
     ],
+    [
+      "xy",
+      "select list_zip([x], [y])::varchar as z from (select * from data order by y limit 1)",
+      [{ z: "[(2, 1)]" }],
+    ],
+    [
+      "xy",
+      "select z::varchar as z from (select list_zip([x], [y]) as z from data order by y limit 1)",
+      [{ z: "[(2, 1)]" }],
+    ],
     ["xy", "select json_group_object(y, x)::varchar as o from data", [{ o: '{"7":1,"8":2,"1":2}' }]],
     [
       "xy",
