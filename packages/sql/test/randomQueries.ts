@@ -34,8 +34,8 @@ export function comparisonOf(question: string): "rows" | "set" | "none" {
   // A join keeps no order of rows, on which these depend.
   if (isJoined && /\b(first|last|any_value|list|mode)\((?!distinct|[^()]*order by)/.test(question))
     return "none";
-  // Such a join repeats rows with the same id, whose order is left to chance.
-  const repeats = /unnest|lateral|cross join|data\.k < r\.k/.test(question);
+  // Such a join repeats rows with the same id, or gives several without one, whose order is left to chance.
+  const repeats = /unnest|lateral|cross join|full join|data\.k < r\.k/.test(question);
   if (repeats && /(row_number|lag|avg)\([^()]*\) over \([^()]*order by id/.test(question)) return "none";
   if (/order by all( limit \d+)?( offset \d+)?$/.test(question)) return "rows";
   const hasLimit = / limit \d+( offset \d+)?$/.test(question);
