@@ -1,6 +1,6 @@
 import type { FileFact, Files } from "../../../src/engine/calculation/files.ts";
 import { CalculationError, messageOf } from "../../../src/engine/model/errors.ts";
-import { identifier, type Session, textLiteral } from "../duck/session.ts";
+import { type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
 import { type CsvHead, firstBytes, type Sniffed, sniffCsv, typesOf } from "./csvHead.ts";
 import { type FileKind, fileFormat } from "./fileFormat.ts";
@@ -13,6 +13,7 @@ import {
   csvPart,
   doesFit,
   extraColumn,
+  holdTests,
   jsonPart,
   type Part,
   partFits,
@@ -209,23 +210,24 @@ async function checkedReader(
 ): Promise<Reader> {
   let reader = given;
   const told = new Set(given.told);
-  const filled = new Set<string>();
   for (let tries = 0; ; tries += 1) {
     const failed = new Set<string>();
+    const isHeld = new Map<string, boolean>();
     for (const read of reads) {
       const fits = partFits(reader, read);
-      const tests = fits.flatMap((fit, at) => [
-        `coalesce(bool_and(${doesFit(fit)}), true) as f${at}`,
-        `count(${identifier(fit.name)}) > 0 as n${at}`,
-      ]);
+      const holds = holdTests(reader, read);
+      const tests = [
+        ...fits.map((fit, at) => `coalesce(bool_and(${doesFit(fit)}), true) as f${at}`),
+        ...holds.map(({ test }, at) => `coalesce(bool_or(${test}), false) as h${at}`),
+      ];
       const [row = {}] =
         tests.length === 0 ? [] : await session.rows(`select ${tests.join(", ")} from ${read.from}`);
-      for (const [at, { name }] of fits.entries()) {
+      for (const [at, { name }] of fits.entries())
         if (row[`f${at}`] === false && !told.has(name)) failed.add(name);
-        if (row[`n${at}`] === true) filled.add(name);
-      }
+      for (const [at, { path }] of holds.entries())
+        isHeld.set(path, isHeld.get(path) === true || row[`h${at}`] === true);
     }
-    const valueless = given.columns.map(([name]) => name).filter((name) => !filled.has(name));
+    const valueless = [...isHeld.keys()].filter((path) => isHeld.get(path) === false);
     if (failed.size === 0) return { ...reader, valueless };
     const columns = reader.columns.map(([name, type], at): Column => {
       if (!failed.has(name)) return [name, type];

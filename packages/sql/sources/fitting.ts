@@ -192,16 +192,36 @@ export function jsonReadType({ name, parts }: TypeTree): string {
 const doubtOf = (text: string): string =>
   `(${text} < ':' or ${text} between '[' and '\\' or ${text} >= '{' or ${text} in ('true', 'false')) and json_valid(${text})`;
 
+/** What is claimed of a value of JSON, and of what it holds. */
+interface JsonClaim extends Omit<Claim, "type"> {
+  /** See `Reader`. */
+  readonly valueless: ReadonlySet<string>;
+}
+
+/** A value within that of a column: what a list or map holds has no name of its own. */
+interface Place {
+  /** From the column on, as `"column"."field"[]`. */
+  readonly path: string;
+  /** Of lambdas. */
+  readonly depth: number;
+}
+
 /** A value of JSON, read with `jsonReadType`, as one of its type. */
-export function fitJson(json: string, tree: TypeTree, claim: Omit<Claim, "type">, depth = 0): Fit {
+export function fitJson(
+  json: string,
+  tree: TypeTree,
+  claim: JsonClaim,
+  { path, depth }: Place = { path: json, depth: 0 },
+): Fit {
   const { name, parts } = tree;
   const each = `e${depth}`;
+  const inner = { path: `${path}[]`, depth: depth + 1 };
   const [key, second] = parts;
   if (name === "STRUCT") {
     const fields = parts.map(([field, part]) => {
-      const inner = `${json}.${identifier(field)}`;
-      const { fits, value } = fitJson(inner, part, claim, depth);
-      return { fits: isOneOf(inner, fits), value: `${identifier(field)} := ${value}` };
+      const own = `.${identifier(field)}`;
+      const { fits, value } = fitJson(json + own, part, claim, { path: path + own, depth });
+      return { fits: isOneOf(json + own, fits), value: `${identifier(field)} := ${value}` };
     });
     return {
       fits: `(${fields.map(({ fits }) => fits).join(" and ") || "true"})`,
@@ -209,14 +229,14 @@ export function fitJson(json: string, tree: TypeTree, claim: Omit<Claim, "type">
     };
   }
   if (name === "LIST" && key !== undefined) {
-    const { fits, value } = fitJson(each, key[1], claim, depth + 1);
+    const { fits, value } = fitJson(each, key[1], claim, inner);
     return {
       fits: `len(list_filter(${json}, lambda ${each}: not ${isOneOf(each, fits)})) = 0`,
       value: value === each ? json : `list_transform(${json}, lambda ${each}: ${value})`,
     };
   }
   if (name === "MAP" && key !== undefined && second !== undefined) {
-    const { fits, value } = fitJson(`${each}.value`, second[1], claim, depth + 1);
+    const { fits, value } = fitJson(`${each}.value`, second[1], claim, inner);
     const entries = `map_entries(${json})`;
     const pair = `struct_pack(k := ${each}.key, v := ${value})`;
     return {
@@ -224,6 +244,7 @@ export function fitJson(json: string, tree: TypeTree, claim: Omit<Claim, "type">
       value: `case when ${json} is not null then map_from_entries(list_transform(${entries}, lambda ${each}: ${pair})) end`,
     };
   }
+  if (claim.valueless.has(path)) return { fits: "false", value: json };
   if (name === "VARCHAR" && depth === 0 && !claim.isTold)
     return { fits: "true", value: json, doubt: doubtOf(json) };
   if (!asJson(name)) return fitText(json, { type: name, isJson: true, ...claim });
@@ -232,4 +253,23 @@ export function fitJson(json: string, tree: TypeTree, claim: Omit<Claim, "type">
   if (name === "JSON") return { fits: "true", value: json };
   if (name === "BOOLEAN") return { fits: `${text} in ('true', 'false')`, value: `cast(${text} as boolean)` };
   return fitText(text, { type: name, ...claim, options: {} });
+}
+
+/** Tests whether a value of a column holds one, for all within it that is JSON, by path. */
+export function holdsValue(
+  value: string,
+  { name, parts }: TypeTree,
+  { path, depth }: Place = { path: value, depth: 0 },
+): [path: string, test: string][] {
+  const each = `e${depth}`;
+  const tests = parts.flatMap(([field, part]): [string, string][] => {
+    if (name === "STRUCT") {
+      const own = `.${identifier(field)}`;
+      return holdsValue(value + own, part, { path: path + own, depth });
+    }
+    const list = name === "MAP" ? `map_values(${value})` : value;
+    const found = holdsValue(each, part, { path: `${path}[]`, depth: depth + 1 });
+    return found.map(([own, test]) => [own, `len(list_filter(${list}, lambda ${each}: ${test})) > 0`]);
+  });
+  return name === "JSON" ? [[path, `${value} is not null`]] : tests;
 }

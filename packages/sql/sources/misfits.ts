@@ -5,7 +5,7 @@ import type { Column } from "../split/splitSteps.ts";
 import { fitText, isOneOf } from "./fitting.ts";
 import type { LoadedPart } from "./loadChunk.ts";
 import { localPieces } from "./localFile.ts";
-import { doesFit, jsonPart } from "./parts.ts";
+import { doesFit, holdTests, jsonPart } from "./parts.ts";
 import type { Reader } from "./reader.ts";
 import { joinRejects, noRejects, type Rejects } from "./rejects.ts";
 import { sourceLimits } from "./sourceLimits.ts";
@@ -21,8 +21,12 @@ export async function findMisfits(
     const tested = part.fits.filter(({ fits }) => fits !== "true");
     if (tested.length === 0) continue;
     const { from } = part.read([part.local.path], "record");
-    const bad = tested.map((fit) => `not ${doesFit(fit)}`);
-    const which = `case ${bad.map((test, index) => `when ${test} then ${index}`).join(" ")} end`;
+    const unknown = holdTests(reader, part.read([])).filter(
+      ({ name, path }) => reader.valueless.includes(path) && tested.some((fit) => fit.name === name),
+    );
+    const misfits = tested.map((fit) => ({ name: fit.name, path: undefined, test: `not ${doesFit(fit)}` }));
+    const bad = [...unknown, ...misfits];
+    const which = `case ${bad.map(({ test }, index) => `when ${test} then ${index}`).join(" ")} end`;
     const where = part.rows === "" ? "" : ` where ${part.rows}`;
     const rows = await session.rows(
       `select n, i, count(*) over () as count from (select row_number() over () as n, ${which} as i from ${from}${where}) where i is not null order by n limit ${sourceLimits.rejectsShown}`,
@@ -34,15 +38,17 @@ export async function findMisfits(
         : new Set<number>();
     const first = [];
     for (const { n, i } of rows) {
-      const name = tested[Number(i)]?.name ?? "";
+      const { name = "", path } = bad[Number(i)] ?? {};
       const type = reader.columns.find(([one]) => one === name)?.[1] ?? "";
       const by = reader.told.includes(name) ? "as it was said" : "which the first files suggested";
       const advice = reader.told.includes(name)
         ? ""
         : `; say --types ${quotedName(name)}=${wider.get(name) ?? (/\]$|^(STRUCT|MAP)/.test(type) && reader.kind !== "csv" ? "JSON" : "VARCHAR")}`;
-      const why = reader.valueless.includes(name)
-        ? `the column "${name}" has no value in the first files, so its type is not known; say --types ${quotedName(name)}=DOUBLE, or what it is`
-        : `the value of column "${name}" does not fit ${type}, ${by}${advice}`;
+      const [what, likely] = path === identifier(name) ? ["the column ", "DOUBLE"] : ["", "JSON"];
+      const why =
+        path !== undefined
+          ? `${what}${path} has no value in the first files, so its type is not known; say --types ${quotedName(name)}=${likely}, or what it is`
+          : `the value of column "${name}" does not fit ${type}, ${by}${advice}`;
       first.push({ file: part.local.file.path, byte: await byteOf(part, reader, Number(n), left), why });
     }
     found = joinRejects(found, { count: Number(rows[0]?.["count"] ?? 0), first });

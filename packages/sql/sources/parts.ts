@@ -3,7 +3,7 @@ import { CalculationError } from "../../../src/engine/model/errors.ts";
 import { identifier, textLiteral } from "../duck/session.ts";
 import type { SplitQuery } from "../split/splitSteps.ts";
 import type { CsvHead, LineEnd } from "./csvHead.ts";
-import { type Fit, fitJson, fitText, isOneOf, jsonReadType, parseType } from "./fitting.ts";
+import { type Fit, fitJson, fitText, holdsValue, isOneOf, jsonReadType, parseType } from "./fitting.ts";
 import { byName, sameName } from "./names.ts";
 import type { Reader } from "./reader.ts";
 import { sourceLimits } from "./sourceLimits.ts";
@@ -84,17 +84,34 @@ export type NamedFit = Fit & { readonly name: string };
 export function partFits(reader: Reader, { names }: Part, needed?: ReadonlySet<string>): NamedFit[] {
   const there = new Set(names);
   const told = new Set(reader.told);
-  const unknown = new Set(reader.valueless.filter((name) => !told.has(name)));
+  const valueless = new Set(reader.valueless);
   return reader.columns
     .filter(([name]) => there.has(name) && (needed?.has(name) ?? true))
     .map(([name, type]) => {
-      if (unknown.has(name)) return { name, fits: "false", value: `cast(null as ${type})` };
-      const claim = { isTold: told.has(name), options: reader.options };
       const column = identifier(name);
+      if (valueless.has(column)) return { name, fits: "false", value: `cast(null as ${type})` };
+      const claim = { isTold: told.has(name), options: reader.options, valueless };
       const fit =
         reader.kind === "csv" ? fitText(column, { type, ...claim }) : fitJson(column, parseType(type), claim);
       return { name, ...fit };
     });
+}
+
+/** Tests whether columns hold a value, and whether all within them that is JSON does. */
+export function holdTests(
+  { columns, told }: Reader,
+  { names }: Part,
+): { name: string; path: string; test: string }[] {
+  const there = columns.filter(([name]) => names.includes(name) && !told.includes(name));
+  return there.flatMap(([name, type]) => {
+    const column = identifier(name);
+    const inner = /\]$|^(STRUCT|MAP)\(/.test(type) ? holdsValue(column, parseType(type)) : [];
+    return [[column, `${column} is not null`] as const, ...inner].map(([path, test]) => ({
+      name,
+      path,
+      test,
+    }));
+  });
 }
 
 /** Throws `CalculationError` for a CSV file whose only column is all of another file's, with another delimiter between them. */

@@ -13,7 +13,10 @@ export interface Reader {
   readonly options: ReadOptions;
   /** Columns whose types the user said. */
   readonly told: readonly string[];
-  /** Columns without a value in the first files: nothing is known of their types. */
+  /**
+   * Columns without a value in the first files, and fields, elements and values of JSON without one, as `"column"."field"[]`:
+   * nothing is known of their types.
+   */
   readonly valueless: readonly string[];
   /** How the CSV files begin that were read while planning. */
   readonly heads: readonly CsvHead[];

@@ -498,6 +498,50 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     expect(await tables.rows({ ...asked, types: "v=JSON" })).toEqual([{ m: '{"a":1}' }]);
   });
 
+  /** Ten files, of which one that is no sample has a last row of its own. */
+  const putLate = (name: string, rows: string, late: string): void => {
+    for (let file = 10; file < 20; file += 1)
+      tables.put(`${name}/${file}.ndjson`, file === 13 ? `${rows}${late}\n` : rows);
+  };
+
+  test("a field, element or value that was null, [] or {} in the first files is refused where one comes, as nothing is known of its type", async () => {
+    for (const [at, [early, late, column]] of (
+      [
+        ['{"v":{"a":null,"b":1}}', '{"v":{"a":"x"}}', "v.a"],
+        ['{"v":{"a":null,"b":1}}', '{"v":{"a":[]}}', "v.a"],
+        ['{"v":{"a":[]}}', '{"v":{"a":["x"]}}', "v.a"],
+        ['{"v":{"a":[[]]}}', '{"v":{"a":[[1,2]]}}', "v.a"],
+        ['{"v":{"a":{}}}', '{"v":{"a":{"c":5}}}', "v.a"],
+        ['{"v":{"a":{"b":null}}}', '{"v":{"a":{"b":5}}}', "v.a.b"],
+        ['{"v":[]}', '{"v":["x"]}', "v"],
+        ['{"v":[null]}', '{"v":[2.5]}', "v"],
+        ['{"v":{}}', '{"v":{"k":"x"}}', "v"],
+        ['{"v":[{}]}', '{"v":[{"k":"x"}]}', "v"],
+        ['{"v":[{"a":null,"b":1}]}', '{"v":[{"a":true}]}', "v"],
+        ['{"v":{"a \\"b":null}}', '{"v":{"a \\"b":"x"}}', "v"],
+      ] as const
+    ).entries()) {
+      putLate(`empty${at}`, `${early}\n`, late);
+      const asked = { source: `data/empty${at}/`, query: `select max(${column}::varchar) as m from data` };
+      await expect(tables.rows(asked), early).rejects.toThrow(
+        /empty\d+\/13.ndjson: the record at byte \d+: "v".* has no value in the first files, so its type is not known; say --types v=JSON/,
+      );
+      const known = await tables.truth(
+        asked.query.replace("data", `read_json($empty${at}/*, columns={v: 'JSON'})`),
+      );
+      expect(await tables.rows({ ...asked, types: "v=JSON" })).toEqual(known);
+    }
+  });
+
+  test("a field that is mixed in the first files is JSON, whatever comes, also beside one that has no value there", async () => {
+    const rows = lines(3, (row) => `{"v":{"a":${["1", '"x"', "[]"][row] ?? ""},"b":null,"l":[1,"y",{}]}}`);
+    putLate("mixed", rows, '{"v":{"a":{"z":true},"b":null,"l":[{"z":2.5},null,"w"]}}');
+    const query =
+      "select max(v.a::varchar) as a, min(v.l::varchar) as l, count(distinct v.a) as n, count(v.b) as b from data";
+    const known = await tables.truth(query.replace("data", "read_json($mixed/*, sample_size=-1)"));
+    expect(await tables.rows({ source: "data/mixed/", query })).toEqual(known);
+  });
+
   test("a line break within quotes is no end of a record, though it is the first of a chunk and other than those", async () => {
     const text = (end: string, inner: string): string =>
       `a,b${end}${Array.from({ length: 9_000 }, (_, row) => `${row},"two${inner}lines"${end}`).join("")}`;
