@@ -180,13 +180,18 @@ function fitTime(text: string, { type, isTold, isJson = false }: Claim): Fit {
 const asJson = (type: string): boolean =>
   whole.test(type) || real.test(type) || type === "BOOLEAN" || type === "JSON";
 
-/** The type with which DuckDB's reader of JSON keeps a value as it stands. */
-export function jsonReadType({ name, parts }: TypeTree): string {
-  const inner = parts.map(
-    ([field, part]) => `${field === "" ? "" : `${identifier(field)} `}${jsonReadType(part)}`,
-  );
+/**
+ * The type with which DuckDB's reader of JSON keeps a value as it stands. It makes text of any value where text is asked for: what
+ * a text within a column was is known only of JSON, unless the user said that it is one.
+ */
+export function jsonReadType({ name, parts }: TypeTree, isTold: boolean, isInner = false): string {
+  const inner = parts.map(([field, part], at) => {
+    const isKey = name === "MAP" && at === 0;
+    return `${field === "" ? "" : `${identifier(field)} `}${jsonReadType(part, isTold || isKey, true)}`;
+  });
   if (name === "LIST") return `${inner[0]}[]`;
-  return parts.length > 0 ? `${name}(${inner.join(", ")})` : asJson(name) ? "JSON" : "VARCHAR";
+  if (parts.length > 0) return `${name}(${inner.join(", ")})`;
+  return asJson(name) || (name === "VARCHAR" && isInner && !isTold) ? "JSON" : "VARCHAR";
 }
 
 const doubtOf = (text: string): string =>
@@ -207,12 +212,8 @@ interface Place {
 }
 
 /** A value of JSON, read with `jsonReadType`, as one of its type. */
-export function fitJson(
-  json: string,
-  tree: TypeTree,
-  claim: JsonClaim,
-  { path, depth }: Place = { path: json, depth: 0 },
-): Fit {
+export function fitJson(json: string, tree: TypeTree, claim: JsonClaim, place?: Place): Fit {
+  const { path, depth } = place ?? { path: json, depth: 0 };
   const { name, parts } = tree;
   const each = `e${depth}`;
   const inner = { path: `${path}[]`, depth: depth + 1 };
@@ -245,8 +246,10 @@ export function fitJson(
     };
   }
   if (claim.valueless.has(path)) return { fits: "false", value: json };
-  if (name === "VARCHAR" && depth === 0 && !claim.isTold)
-    return { fits: "true", value: json, doubt: doubtOf(json) };
+  if (name === "VARCHAR" && !claim.isTold)
+    return place === undefined
+      ? { fits: "true", value: json, doubt: doubtOf(json) }
+      : { fits: `json_type(${json}) = 'VARCHAR'`, value: `(${json} ->> '$')` };
   if (!asJson(name)) return fitText(json, { type: name, isJson: true, ...claim });
   // A text with a number in it is one where the user says so.
   const text = claim.isTold ? `(${json} ->> '$')` : `cast(${json} as varchar)`;

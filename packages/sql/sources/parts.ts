@@ -62,9 +62,10 @@ const badRecords: Readonly<Record<BadRecords, string>> = {
 };
 
 /** Values of JSON files as they stand. */
-export function jsonPart({ kind, columns, options }: Reader): ReadPart {
+export function jsonPart({ kind, columns, options, told }: Reader): ReadPart {
   const typed = columns.map(
-    ([name, type]) => `${textLiteral(name)}: ${textLiteral(jsonReadType(parseType(type)))}`,
+    ([name, type]) =>
+      `${textLiteral(name)}: ${textLiteral(jsonReadType(parseType(type), told.includes(name)))}`,
   );
   const format = kind === "json" ? "auto" : "newline_delimited";
   const more = `format='${format}'${optionsText(options)}`;

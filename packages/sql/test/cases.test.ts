@@ -542,6 +542,44 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     expect(await tables.rows({ source: "data/mixed/", query })).toEqual(known);
   });
 
+  test("a number, boolean, object or array among texts within a column is refused, and a text that looks like one is read", async () => {
+    const among = [
+      ['{"v":["a",null]}', (late: string) => `{"v":[${late}]}`, "v[1]"],
+      ['{"v":{"a":"x","b":1}}', (late: string) => `{"v":{"a":${late}}}`, "v.a"],
+      ['{"v":{"a":[{"b":"x"}]}}', (late: string) => `{"v":{"a":[{"b":${late}}]}}`, "v.a[1].b"],
+      [
+        `{"v":{${Array.from({ length: 300 }, (_, key) => `"k${key}":"x"`).join(",")}}}`,
+        (late: string) => `{"v":{"k7":${late}}}`,
+        "v['k7']",
+      ],
+    ] as const;
+    for (const [at, [early, row, value]] of among.entries()) {
+      const asked = {
+        source: `data/inner${at}/`,
+        query: `select list(${value} order by ${value}) as l, min(v::varchar) as v from data`,
+      };
+      for (const late of at === 0 ? ["5", '{"z":1}', "[1]"] : ["true"]) {
+        putLate(`inner${at}`, `${early}\n`, row(late));
+        await expect(tables.rows(asked), row(late)).rejects.toThrow(
+          /inner\d\/13.ndjson: the record at byte \d+: the value of column "v" does not fit .*, which the first files suggested; say --types v=JSON/,
+        );
+      }
+      const texts = ["5", "true", '{"z":1}', "null", 'ä "q"\n\\', "", "\u0001"];
+      putLate(`inner${at}`, `${early}\n`, texts.map((text) => row(JSON.stringify(text))).join("\n"));
+      const known = await tables.truth(
+        asked.query.replace("data", `read_json($inner${at}/*, sample_size=-1)`),
+      );
+      expect(await tables.rows(asked)).toEqual(known);
+    }
+    putLate("inner0", '{"v":["a",null]}\n', '{"v":[5]}');
+    const told = {
+      source: "data/inner0/",
+      query: "select min(v)::varchar as m from data",
+      types: "v=VARCHAR[]",
+    };
+    expect(await tables.rows(told)).toEqual([{ m: "[5]" }]);
+  });
+
   test("a line break within quotes is no end of a record, though it is the first of a chunk and other than those", async () => {
     const text = (end: string, inner: string): string =>
       `a,b${end}${Array.from({ length: 9_000 }, (_, row) => `${row},"two${inner}lines"${end}`).join("")}`;
