@@ -249,7 +249,7 @@ export function fitJson(json: string, tree: TypeTree, claim: JsonClaim, place?: 
   if (name === "VARCHAR" && !claim.isTold)
     return place === undefined
       ? { fits: "true", value: json, doubt: doubtOf(json) }
-      : { fits: `json_type(${json}) = 'VARCHAR'`, value: `(${json} ->> '$')` };
+      : { fits: `starts_with(${json}, '"')`, value: `(${json} ->> '$')` };
   if (!asJson(name)) return fitText(json, { type: name, isJson: true, ...claim });
   // A text with a number in it is one where the user says so.
   const text = claim.isTold ? `(${json} ->> '$')` : `cast(${json} as varchar)`;
