@@ -50,12 +50,14 @@ interface Mapped {
 }
 
 /** The partial of a chunk. Throws `CalculationError` that names the file at fault. */
-export async function mapChunk(chunk: ChunkToMap, session: Session): Promise<Partial> {
-  const { input, split, files, rejectsMax, isLimited = true } = chunk;
-  const { reader } = input;
+export async function mapChunk(given: ChunkToMap, session: Session): Promise<Partial> {
+  const { split, files, rejectsMax, isLimited = true } = given;
+  const reader = { ...given.input.reader, fields: split.fields };
+  const input = { ...given.input, reader };
+  const chunk = { ...given, input };
   await loadTables(input.tables, files, session);
   let parts = await fetchChunk(input, split, files, session);
-  if (split.namesAll || split.takesStructs)
+  if (split.namesAll || split.fields === undefined)
     await refuseUnknownKeys(parts, reader, session, split.namesAll ? undefined : new Set(split.reads));
   const local = parts.map((part) => part.local);
   let rejects = noRejects;

@@ -201,6 +201,8 @@ const doubtOf = (text: string): string =>
 interface JsonClaim extends Omit<Claim, "type"> {
   /** See `Reader`. */
   readonly valueless: ReadonlySet<string>;
+  /** See `Reader`. */
+  readonly fields: ReadonlySet<string> | undefined;
 }
 
 /** A value within that of a column: what a list or map holds has no name of its own. */
@@ -222,6 +224,8 @@ export function fitJson(json: string, tree: TypeTree, claim: JsonClaim, place?: 
     const fields = parts.map(([field, part]) => {
       const own = `.${identifier(field)}`;
       const { fits, value } = fitJson(json + own, part, claim, { path: path + own, depth });
+      if (claim.fields?.has(field.toLowerCase()) === false)
+        return { fits: "true", value: `${identifier(field)} := case when false then ${value} end` };
       return { fits: isOneOf(json + own, fits), value: `${identifier(field)} := ${value}` };
     });
     return {
@@ -262,16 +266,18 @@ export function fitJson(json: string, tree: TypeTree, claim: JsonClaim, place?: 
 export function holdsValue(
   value: string,
   { name, parts }: TypeTree,
+  fields: ReadonlySet<string> | undefined,
   { path, depth }: Place = { path: value, depth: 0 },
 ): [path: string, test: string][] {
   const each = `e${depth}`;
   const tests = parts.flatMap(([field, part]): [string, string][] => {
     if (name === "STRUCT") {
       const own = `.${identifier(field)}`;
-      return holdsValue(value + own, part, { path: path + own, depth });
+      if (fields?.has(field.toLowerCase()) === false) return [];
+      return holdsValue(value + own, part, fields, { path: path + own, depth });
     }
     const list = name === "MAP" ? `map_values(${value})` : value;
-    const found = holdsValue(each, part, { path: `${path}[]`, depth: depth + 1 });
+    const found = holdsValue(each, part, fields, { path: `${path}[]`, depth: depth + 1 });
     return found.map(([own, test]) => [own, `len(list_filter(${list}, lambda ${each}: ${test})) > 0`]);
   });
   return name === "JSON" ? [[path, `${value} is not null`]] : tests;

@@ -86,12 +86,13 @@ export function partFits(reader: Reader, { names }: Part, needed?: ReadonlySet<s
   const there = new Set(names);
   const told = new Set(reader.told);
   const valueless = new Set(reader.valueless);
+  const fields = reader.fields && new Set(reader.fields);
   return reader.columns
     .filter(([name]) => there.has(name) && (needed?.has(name) ?? true))
     .map(([name, type]) => {
       const column = identifier(name);
       if (valueless.has(column)) return { name, fits: "false", value: `cast(null as ${type})` };
-      const claim = { isTold: told.has(name), options: reader.options, valueless };
+      const claim = { isTold: told.has(name), options: reader.options, valueless, fields };
       const fit =
         reader.kind === "csv" ? fitText(column, { type, ...claim }) : fitJson(column, parseType(type), claim);
       return { name, ...fit };
@@ -100,13 +101,15 @@ export function partFits(reader: Reader, { names }: Part, needed?: ReadonlySet<s
 
 /** Tests whether columns hold a value, and whether all within them that is JSON does. */
 export function holdTests(
-  { columns, told }: Reader,
+  { columns, told, fields }: Reader,
   { names }: Part,
 ): { name: string; path: string; test: string }[] {
   const there = columns.filter(([name]) => names.includes(name) && !told.includes(name));
   return there.flatMap(([name, type]) => {
     const column = identifier(name);
-    const inner = /\]$|^(STRUCT|MAP)\(/.test(type) ? holdsValue(column, parseType(type)) : [];
+    const inner = /\]$|^(STRUCT|MAP)\(/.test(type)
+      ? holdsValue(column, parseType(type), fields && new Set(fields))
+      : [];
     return [[column, `${column} is not null`] as const, ...inner].map(([path, test]) => ({
       name,
       path,

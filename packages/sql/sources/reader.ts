@@ -18,6 +18,8 @@ export interface Reader {
    * nothing is known of their types.
    */
   readonly valueless: readonly string[];
+  /** Fields of JSON objects that count, in lower case; absent: all. */
+  readonly fields?: readonly string[] | undefined;
   /** How the CSV files begin that were read while planning. */
   readonly heads: readonly CsvHead[];
   /** A character with which lines of CSV begin that may be comments. */

@@ -20,7 +20,7 @@ export function gathered(
   query: string,
   { columns, tables }: Schema,
   { root, plan, why }: Gathered,
-): Omit<SplitQuery, "namesAll" | "takesStructs"> {
+): Omit<SplitQuery, "namesAll" | "fields"> {
   const names = new Set(columns.map(([name]) => name.toLowerCase()));
   if (
     !names.has("rowid") &&

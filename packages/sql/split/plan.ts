@@ -236,8 +236,19 @@ const hasStruct = ({ id, type_info: info }: Type): boolean =>
   // What a map holds are structs of a key and a value.
   (id === "MAP" && JSON.stringify(info).split('"STRUCT"').length > 2);
 
+/** The fields of structs that a plan reads, in lower case; nothing where it takes a whole struct. */
+export function fieldsIn(plan: Plan): string[] | undefined {
+  if (takesStructs(plan)) return undefined;
+  const all = [...expressionsIn(plan)];
+  if (all.some(({ name }) => name === "struct_extract_at")) return undefined;
+  const names = all
+    .filter(({ name = "" }) => /^(struct|array)_extract$/.test(name))
+    .map(({ children = [] }) => children[1]?.value?.value);
+  return [...new Set(names.filter((name) => typeof name === "string").map((name) => name.toLowerCase()))];
+}
+
 /** Whether a value is made of a whole struct, or of a list of them, and not of a field: then all of its keys count. */
-export function takesStructs(value: unknown, isExtracted = false): boolean {
+function takesStructs(value: unknown, isExtracted = false): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (!("expression_class" in value)) return Object.values(value).some((one) => takesStructs(one));
   const {

@@ -3,7 +3,7 @@ import { checkQuery } from "./checkQuery.ts";
 import { cutGroups, cutRows, findCuts } from "./cuts.ts";
 import { gathered } from "./gather.ts";
 import { neededColumns, union, visitNeeds } from "./needs.ts";
-import { expressionsIn, NotWritten, notWritten, type Plan, planOf, scansData, takesStructs } from "./plan.ts";
+import { expressionsIn, fieldsIn, NotWritten, notWritten, type Plan, planOf, scansData } from "./plan.ts";
 import { normalText } from "./samePlan.ts";
 import { scanConditions } from "./scans.ts";
 import type { Column, Cut, Schema, SplitQuery } from "./splitSteps.ts";
@@ -30,7 +30,7 @@ export async function splitQuery(query: string, schema: Schema): Promise<SplitQu
     const unnests = [...treesOf(root)].some((one) => textOf(one["function_name"]) === "unnest");
     const keys = {
       namesAll: namesAllColumns(root),
-      takesStructs: unnests || plan === undefined || takesStructs(plan),
+      fields: unnests || plan === undefined ? undefined : fieldsIn(plan),
     };
     if (plan === undefined) return { ...gathered(query, schema, { root, why: "it has no plan" }), ...keys };
     checkPlan(plan, functions);
@@ -89,7 +89,7 @@ async function splitPlan(
   names: readonly string[],
   functions: Functions,
   session: Session,
-): Promise<Omit<SplitQuery, "namesAll" | "takesStructs">> {
+): Promise<Omit<SplitQuery, "namesAll" | "fields">> {
   for (const one of expressionsIn(plan)) {
     const { expression_class: kind, name = "" } = one;
     const isKnown = functions.consistent.has(name) || name === "normalized_interval" || isRowError(one);

@@ -43,6 +43,6 @@ export interface SplitQuery {
   readonly scans: readonly (readonly Condition[])[];
   /** The answer depends on which columns there are, as that of `select *` does. */
   readonly namesAll: boolean;
-  /** It depends on which keys structs have. */
-  readonly takesStructs: boolean;
+  /** The fields of structs on which it depends, in lower case; absent: all. */
+  readonly fields?: readonly string[] | undefined;
 }

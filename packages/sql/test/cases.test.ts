@@ -533,13 +533,41 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     }
   });
 
+  test("fields that a query does not read may hold anything", async () => {
+    putLate(
+      "unread",
+      '{"v":{"a":null,"b":1,"t":"x","n":1,"s":{"c":2,"d":null}}}\n',
+      '{"v":{"a":"y","b":5,"t":7,"n":0.5,"s":{"c":"z","d":3}}}',
+    );
+    const source = "data/unread/";
+    for (const query of [
+      "select sum(v.B) as s, count(v) as n from data where v is not null",
+      "select v.b as b, count(*) as n from data group by all order by all",
+      "select max(struct_extract(v, 'b')) over () as m from data limit 1",
+    ]) {
+      const known = await tables.truth(
+        query.replaceAll("data", "read_json($unread/*, columns={v: 'STRUCT(b BIGINT)'})"),
+      );
+      expect(await tables.rows({ source, query }), query).toEqual(known);
+    }
+    for (const [query, path] of [
+      ["select max(v.a::varchar) as m from data", '"v"."a" has no value'],
+      ["select sum(v.n) as m from data", 'the value of column "v" does not fit'],
+      ["select max(v.t) as m from data", 'the value of column "v" does not fit'],
+      ["select sum(v.s.c) as m from data", 'the value of column "v" does not fit'],
+      ["select v.* from data", '"v"."a" has no value'],
+      ["select max(v) as m from data", '"v"."a" has no value'],
+    ] as const)
+      await expect(tables.rows({ source, query }), query).rejects.toThrow(path);
+  });
+
   test("a field that is mixed in the first files is JSON, whatever comes, also beside one that has no value there", async () => {
     const rows = lines(3, (row) => `{"v":{"a":${["1", '"x"', "[]"][row] ?? ""},"b":null,"l":[1,"y",{}]}}`);
-    putLate("mixed", rows, '{"v":{"a":{"z":true},"b":null,"l":[{"z":2.5},null,"w"]}}');
+    putLate("mixedleaf", rows, '{"v":{"a":{"z":true},"b":null,"l":[{"z":2.5},null,"w"]}}');
     const query =
       "select max(v.a::varchar) as a, min(v.l::varchar) as l, count(distinct v.a) as n, count(v.b) as b from data";
-    const known = await tables.truth(query.replace("data", "read_json($mixed/*, sample_size=-1)"));
-    expect(await tables.rows({ source: "data/mixed/", query })).toEqual(known);
+    const known = await tables.truth(query.replace("data", "read_json($mixedleaf/*, sample_size=-1)"));
+    expect(await tables.rows({ source: "data/mixedleaf/", query })).toEqual(known);
   });
 
   test("a number, boolean, object or array among texts within a column is refused, and a text that looks like one is read", async () => {
