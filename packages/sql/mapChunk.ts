@@ -78,6 +78,8 @@ export async function mapChunk(given: ChunkToMap, session: Session): Promise<Par
       });
     rejects = await rejectsOf(parts, chunk, session);
     refuseRejects(rejects, rejectsMax);
+    // The first error may have come before the one at a text in doubt.
+    parts = await refuseOtherThanTexts(parts, reader, session);
     const isOfRecord = /^Invalid Input Error: CSV Error on Line: \d/.test(messageOf(error.cause));
     const again = rejects.count > 0 || isOfRecord ? parts : await refetched(parts, chunk, error, session);
     mapped = await computed(chunk, again, "leave out", session).catch((other: unknown) => {

@@ -31,7 +31,7 @@ for (let seed = first; ; seed += 1) {
     env: { ...process.env, LEASEFOLD_SEED: String(seed) },
   });
   if (status !== 0) {
-    console.log(`npm run fuzz -- --seed ${seed} ${files.join(" ")} plays this pass again`);
+    console.log(`${["npm run fuzz -- --seed", seed, ...files].join(" ")} plays this pass again`);
     process.exit(status ?? 1);
   }
   if (performance.now() >= endMs) break;

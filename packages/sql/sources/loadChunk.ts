@@ -261,7 +261,7 @@ function selectOf(
     if (!needed.has(name)) return `cast(null as ${type}) as ${identifier(name)}`;
     if (constant !== undefined) return `${constant} as ${identifier(name)}`;
     if (fit === undefined) return `cast(null as ${type}) as ${identifier(name)}`;
-    if (fit.doubt !== undefined && misfits === "fail")
+    if (fit.doubt !== undefined)
       return `case when ${fit.doubt} then error('${perhapsNoText}') else ${fit.value} end as ${identifier(name)}`;
     if (fit.fits === "true" || misfits === "leave out") return `${fit.value} as ${identifier(name)}`;
     const column = identifier(name);

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { CalculationError } from "../../../src/engine/model/errors.ts";
+import { CalculationError, messageOf } from "../../../src/engine/model/errors.ts";
 import { identifier, type Session, textLiteral } from "../duck/session.ts";
 import type { Column } from "../split/splitSteps.ts";
 import { fitText, isOneOf } from "./fitting.ts";
@@ -94,6 +94,7 @@ export async function refuseOtherStructure(
       const { from } = jsonPart({ ...reader, columns })([local.path]);
       const count = `select count(${identifier(name)}) from ${from}`;
       await session.rows(count).catch((cause: unknown) => {
+        if (!(cause instanceof Error && messageOf(cause.cause).includes("JSON transform error"))) return;
         const message = `${local.file.path}: a value of column "${name}" does not fit ${columns[0]?.[1]}; say --types ${quotedName(name)}=JSON`;
         throw new CalculationError("bad-record", message, { cause });
       });

@@ -105,11 +105,10 @@ export function holdTests(
   { names }: Part,
 ): { name: string; path: string; test: string }[] {
   const there = columns.filter(([name]) => names.includes(name) && !told.includes(name));
+  const counting = fields && new Set(fields);
   return there.flatMap(([name, type]) => {
     const column = identifier(name);
-    const inner = /\]$|^(STRUCT|MAP)\(/.test(type)
-      ? holdsValue(column, parseType(type), fields && new Set(fields))
-      : [];
+    const inner = /\]$|^(STRUCT|MAP)\(/.test(type) ? holdsValue(column, parseType(type), counting) : [];
     return [[column, `${column} is not null`] as const, ...inner].map(([path, test]) => ({
       name,
       path,

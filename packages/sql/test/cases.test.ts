@@ -645,6 +645,16 @@ describe("text files are read as DuckDB reads them whole, or refused with file a
     }
   });
 
+  test("a number among texts is refused also where records are left out for another column", async () => {
+    putLate("left", '{"n":1,"v":"x"}\n', '{"n":0.5,"v":"y"}\n{"n":2,"v":5}');
+    const asked = { source: "data/left/", query: "select sum(n) as s, min(v) as v from data" };
+    await expect(tables.rows({ ...asked, rejectsMax: 1 })).rejects.toThrow(
+      'left/13.ndjson: the value 5 of column "v" is no text',
+    );
+    putLate("left", '{"n":1,"v":"x"}\n', '{"n":0.5,"v":"y"}\n{"n":2,"v":"5"}');
+    expect(await tables.rows({ ...asked, rejectsMax: 1 })).toEqual([{ v: "5", s: 12 }]);
+  });
+
   test("a key that no sample had is refused also within the values of a map", async () => {
     const row = (late: string): string => `{"at":"a longer note","v":{${late}}}\n`;
     const known = Array.from({ length: 300 }, (_, key) => `"k${key}":{"a":${key}}`).join(",");
