@@ -61,10 +61,9 @@ describe("the OpenAPI document", () => {
   });
 
   it("is accepted by a linter", async () => {
-    const config = await createConfig({
-      extends: ["recommended"],
-      rules: { "operation-4xx-response": "off", "no-server-example.com": "off" },
-    });
+    // As a text: comparing an object with the linter's type of it takes a sixth of the compiler's time.
+    const off = { "operation-4xx-response": "off", "no-server-example.com": "off" };
+    const config = await createConfig(JSON.stringify({ extends: ["recommended"], rules: off }));
     const found = await lintFromString({ source: JSON.stringify(openApi()), config });
     expect(found.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
   });

@@ -142,7 +142,8 @@ async function firstLines(path: string, end: string): Promise<string[]> {
 export async function firstBytes(path: string, bytes: number): Promise<string> {
   const local = await open(path);
   try {
-    const { buffer, bytesRead } = await local.read(Buffer.alloc(bytes), 0, bytes, 0);
+    const length = Math.min(bytes, (await local.stat()).size);
+    const { buffer, bytesRead } = await local.read(Buffer.alloc(length), 0, length, 0);
     return buffer.toString("latin1", 0, bytesRead);
   } finally {
     await local.close();

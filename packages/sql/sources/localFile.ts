@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { open, rename, writeFile } from "node:fs/promises";
+import { open, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip, createZstdCompress, createZstdDecompress } from "node:zlib";
@@ -130,9 +130,14 @@ async function* unpacked(file: FileFact, named: FileFormat["compression"], files
   yield* unzip as AsyncIterable<Uint8Array>;
 }
 
+/** Of a local file that is read, in memory at a time. */
+const pieceBytes = 1024 * 1024;
+
 /** The bytes of a local text file, unpacked if its ending says that it is packed. */
 export async function* localPieces(path: string): AsyncGenerator<Buffer> {
-  const bytes = createReadStream(path, { highWaterMark: 1024 * 1024 });
+  // A stream takes memory for whole pieces, however short the file: the collector would be busy with those of small files.
+  const { size } = await stat(path);
+  const bytes = createReadStream(path, { highWaterMark: Math.min(size + 1, pieceBytes) });
   const unzip = path.endsWith(".gz")
     ? createGunzip()
     : path.endsWith(".zst")

@@ -19,6 +19,12 @@ export class Tables {
     writeFileSync(join(this.folder, name.replaceAll("/", "~")), bytes);
   }
 
+  /** Ten files `data/{name}/1{0…9}.{ending}` of the same rows; `13`, which is no sample, has a last row of its own. */
+  putLate(name: string, ending: string, rows: string, late: string): void {
+    for (let file = 10; file < 20; file += 1)
+      this.put(`${name}/${file}.${ending}`, file === 13 ? `${rows}${late}\n` : rows);
+  }
+
   /** Adds a file that a statement has written into the folder. */
   putBack(name: string): void {
     this.content.set(`data/${name}`, readFileSync(join(this.folder, name.replaceAll("/", "~"))));

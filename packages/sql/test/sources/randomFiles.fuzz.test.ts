@@ -62,7 +62,7 @@ const general = [
 
 test("random files, cut at small borders, have the rows that DuckDB reads from them whole", async () => {
   const draw = drawFrom(drawnSeed ?? 7);
-  const { numRuns = 0 } = fuzzRuns(4, 20);
+  const { numRuns = 0 } = fuzzRuns(5, 20);
   const seen: Record<string, number> = {};
   for (let run = 0; run < numRuns; run += 1) {
     const tables = new Tables();
@@ -88,7 +88,7 @@ test("random files, cut at small borders, have the rows that DuckDB reads from t
       }
       // DuckDB itself takes the columns of other orders by place, without this.
       const read = readers[format](`[${names.join(", ")}]`).replace(/\)$/, ", union_by_name=true)");
-      for (const query of Array.from({ length: 3 }, () => general[draw(general.length)] ?? "")) {
+      for (const query of Array.from({ length: 2 }, () => general[draw(general.length)] ?? "")) {
         const order =
           format === "parquet" || format.startsWith("csv") ? chosen.map((_, index) => `c${index}`) : [];
         const data = order.length > 0 ? `select ${order.join(", ")} from ${read}` : `from ${read}`;
@@ -162,15 +162,12 @@ test("values of a file that no sample had are read as DuckDB does, or refused wi
         /^(-?[1-9]\d*(\.\d+)?|0(\.\d+)?|true|1e3)$/.test(value) ? value : JSON.stringify(value);
       const line = (id: number, value: string): string =>
         isJson ? `{"id":${id},"v":${json(value)}}\n` : `${id},${value}\n`;
-      // Of twenty files, every third is sampled.
-      for (let file = 0; file < 20; file += 1) {
+      // Of ten files, eight are sampled.
+      for (let file = 0; file < 10; file += 1) {
         const rows = Array.from({ length: 5 }, (_, row) =>
-          line(file * 5 + row, file === 10 && row === 3 ? other : usual),
+          line(file * 5 + row, file === 3 && row === 3 ? other : usual),
         );
-        tables.put(
-          `f${file}.${isJson ? "ndjson" : "csv"}`.replace(/^f(\d)\./, "f0$1."),
-          (isJson ? "" : "id,v\n") + rows.join(""),
-        );
+        tables.put(`f${file}.${isJson ? "ndjson" : "csv"}`, (isJson ? "" : "id,v\n") + rows.join(""));
       }
       const query =
         draw(2) === 0
@@ -184,7 +181,7 @@ test("values of a file that no sample had are read as DuckDB does, or refused wi
       const shown = JSON.stringify({ usual, other, isJson, query, whole, answer });
       if (typeof answer === "string") {
         seen.refused += 1;
-        expect(answer, shown).toMatch(/f10\.(csv|ndjson).*"v"/);
+        expect(answer, shown).toMatch(/f3\.(csv|ndjson).*"v"/);
       } else {
         seen.same += 1;
         expect(answer, shown).toEqual(whole);
