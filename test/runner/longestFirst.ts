@@ -9,6 +9,7 @@ export const longest = [
   "contract/storage",
   "e2e/engineSteering",
   "e2e/local",
+  "packages/sql/test/cases",
   "contract/election",
   "contract/azuriteDifferences",
   "worker/threadPool",

@@ -164,7 +164,7 @@ const lostMeanwhile = () =>
 const asksForEver = (tolerates: boolean) =>
   play({ seed: 75, chunkMs: () => 500 }, async (script) => {
     const { world, run, must } = script;
-    script.start({ breakAfterMs: 4_000, tickEveryMs: minutes });
+    script.start({ breakAfterMs: 4_000, tickEveryMs: 5 * minutes });
     script.broken.throws = (_run, chunk) => {
       if (chunk === 2) retryLater(reason, 7_200);
     };

@@ -116,14 +116,14 @@ export const inFlight: Readonly<Record<string, Scenario>> = {
     play({ seed: 96, chunkMs: () => 5_000, calm: true }, async (script) => {
       const { judge } = script;
       for (let count = 0; count < 2; count += 1) script.start({ ...leaderOnly, budgetMs: 30_000 });
-      for (let count = 0; count < 5; count += 1) script.start({ ...workerOnly, threads: 8 });
-      await script.submit({ id: "r", chunks: 800, packSize: 1, cap: 44 });
+      for (let count = 0; count < 3; count += 1) script.start({ ...workerOnly, threads: 8 });
+      await script.submit({ id: "r", chunks: 400, packSize: 1, cap: 22 });
       await script.untilEnded();
       script.mustBe("complete");
       const terms = script.run()?.state?.term ?? 0;
       script.must(terms > 3, `${terms} terms`);
       const begun = begunPacks(script).length;
-      if (begun > 800) judge.report("hardly anything is computed twice", `${begun} of 800 packs`);
+      if (begun > 400) judge.report("hardly anything is computed twice", `${begun} of 400 packs`);
     }),
 
   "a cancel frees the threads of long packs within five seconds": () =>

@@ -56,7 +56,7 @@ const joins: Readonly<Record<string, Scenario>> = {
     let last = await faultAt(creates("/files/"), 0, "arrives", true);
     for (const fits of calls)
       for (const fate of ["dies before", "dies after", "stops before", "lost request", "lost reply"] as const)
-        for (let call = 1; call <= request.chunks && last.violations.length === 0; call += 3)
+        for (let call = 1; call <= request.chunks && last.violations.length === 0; call += 5)
           last = await faultAt(fits, call, fate, true);
     return last;
   },
@@ -119,7 +119,7 @@ export const saves: Readonly<Record<string, Scenario>> = {
     let last = await faultAt(creates("/files/"), 1, "arrives");
     for (const fits of [creates("/files/"), creates("/parts/")])
       for (const fate of ["dies before", "dies after", "stops before", "lost request"] as const)
-        for (let call = 1; call <= 5 && last.violations.length === 0; call += 2)
+        for (let call = 1; call <= 5 && last.violations.length === 0; call += 3)
           last = await faultAt(fits, call, fate);
     return last;
   },

@@ -105,8 +105,8 @@ export const schedules: Readonly<Record<string, Scenario>> = {
 
   "a run that outlasts its schedule: the next are skipped, or run beside it": () =>
     play({ seed: 73, calm: true, chunkMs: () => 10_000 }, async (script) => {
-      script.start({ threads: 8 });
-      for (const overlap of ["skip", "allow"] as const) await add(script, overlap, { overlap, chunks: 80 });
+      script.start({ threads: 4 });
+      for (const overlap of ["skip", "allow"] as const) await add(script, overlap, { overlap, chunks: 40 });
       await script.world.advance(6 * minuteMs);
       script.must((await viewOf(script, "skip"))?.skipped !== undefined, "skips are told");
       script.must(runsOf(script, "skip").length < 5, "runs do not overlap");

@@ -18,11 +18,11 @@ export const versions: Readonly<Record<string, Scenario>> = {
     play({ seed: 24, tree: deepTree, chunkMs: () => 800 }, async (script) => {
       const { world, engine, run, must } = script;
       for (let count = 0; count < 2; count += 1) script.start(ours);
-      await script.submit({ id: "r", chunks: 160, packSize: 1, cap: 12 });
+      await script.submit({ id: "r", chunks: 60, packSize: 1, cap: 6 });
       await script.until("some packs are done", () => (run()?.parts.size ?? 0) >= 8);
       for (let count = 0; count < 2; count += 1) script.start(other);
       const { client } = script.user({ other: true });
-      await world.finish(submit(client, requestOf({ id: "s", chunks: 60, packSize: 1 })));
+      await world.finish(submit(client, requestOf({ id: "s", chunks: 30, packSize: 1 })));
       engine.instances.find((one) => one.leading())?.kill();
       script.start(ours);
       await script.untilEnded();
