@@ -61,7 +61,7 @@ describe("the OpenAPI document", () => {
   });
 
   it("is accepted by a linter", async () => {
-    // As a text: comparing an object with the linter's type of it takes a sixth of the compiler's time.
+    // As a text: comparing an object with the linter's type takes the compiler two seconds, as its --generateTrace shows.
     const off = { "operation-4xx-response": "off", "no-server-example.com": "off" };
     const config = await createConfig(JSON.stringify({ extends: ["recommended"], rules: off }));
     const found = await lintFromString({ source: JSON.stringify(openApi()), config });

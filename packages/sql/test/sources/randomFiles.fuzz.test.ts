@@ -162,7 +162,7 @@ test("values of a file that no sample had are read as DuckDB does, or refused wi
         /^(-?[1-9]\d*(\.\d+)?|0(\.\d+)?|true|1e3)$/.test(value) ? value : JSON.stringify(value);
       const line = (id: number, value: string): string =>
         isJson ? `{"id":${id},"v":${json(value)}}\n` : `${id},${value}\n`;
-      // Of ten files, eight are sampled.
+      // Every second file is sampled.
       for (let file = 0; file < 10; file += 1) {
         const rows = Array.from({ length: 5 }, (_, row) =>
           line(file * 5 + row, file === 3 && row === 3 ? other : usual),
